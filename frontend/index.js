@@ -5,6 +5,7 @@ import { idle } from './lib/activity.js';
 import { bindPlainCopy } from './lib/plain-digits.js';
 import { followTheme } from './lib/theme.js';
 import { createApp } from './frame/app.js';
+import { bindLostFocus } from './frame/lost-focus.js';
 
 /** @returns {Promise<void>} resolves once the style sheet is loaded, or has failed to load */
 function loadStyles() {
@@ -21,6 +22,7 @@ export async function render() {
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
   bindPlainCopy();
+  bindLostFocus();
   const stylesLoaded = loadStyles();
   /** @type {{app?: ReturnType<typeof createApp>}} */
   const page = {};

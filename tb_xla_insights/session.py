@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
+from tb_xla_insights.logdir.paths import absolute, expand
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import release_freed_memory
-from tb_xla_insights.table import Table
+from tb_xla_insights.table import Table, report_table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
+_T = TypeVar("_T")
+
+_ANNOTATION_COLUMNS = ("name", "host", "thread", "start_ps", "duration_ps")
+
+_MAX_NUMBER = 10**18
+"""The largest instant and index that are accepted: within 64 bits, as `xla-insights window` has it."""
 
 
 class Session:
@@ -105,7 +114,7 @@ class Session:
         `all_gaps` includes all gaps instead of the 1,000 longest. `samples_per_step` sets the `throughput` in place of
         the number that was recorded. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
 
-        Raises InputError for peaks that are not above 0.
+        Raises InputError for samples that are not above 0, and for peaks that are not from 1e6 to 1e24.
         """
         document = self.document(all_gaps, samples_per_step, peaks)
         return {**document, "steps": list(document["steps"])}
@@ -118,7 +127,9 @@ class Session:
     ) -> Report:
         """The document of `report` with its `steps` in columns (see `report.step_rows`)."""
         from tb_xla_insights.device_work.peaks import check_peaks
+        from tb_xla_insights.report.throughput import check_samples
 
+        samples_per_step = check_samples(samples_per_step)
         given_peaks = None if peaks is None else check_peaks(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
@@ -139,14 +150,16 @@ class Session:
         return self._report_with_all_gaps
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> Window:
-        """The activity of every class, thread and device in [start_ps, end_ps), for one device (by id) or all.
+        """The activity of every class, thread and device in [start_ps, end_ps), for one device (by id) or all. The
+        instants are whole numbers, also as a data frame has them (1e9).
 
-        Raises InputError for an empty window and NoDeviceError for an unknown device.
+        Raises InputError for an empty window and for other instants, NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window.window import merge_windows, window
         from tb_xla_insights.logdir.host_windows import read_host_windows
 
         path = self.hosts.files.path
+        start_ps, end_ps = _whole_number("start_ps", start_ps), _whole_number("end_ps", end_ps)
         if end_ps <= start_ps:
             raise InputError(f"{path}: the window is empty; give an end after its start")
         if (trace := self.trace_if_small) is None:
@@ -160,10 +173,20 @@ class Session:
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
     ) -> Comparison:
         """The document of `xla-insights compare --json`, with this session as A and the other one as B.
-        `samples_per_step` of A and of B take precedence over the recorded numbers."""
-        from tb_xla_insights.compare import compare
+        `samples_per_step` of A and of B take precedence over the recorded numbers.
 
-        return compare(self.view_trace, other.view_trace, samples_per_step)
+        Raises InputError for samples that are not above 0."""
+        from tb_xla_insights.compare import compare
+        from tb_xla_insights.report.throughput import check_samples
+
+        try:
+            of_a, of_b = samples_per_step
+        except TypeError as error:
+            raise InputError(
+                f"{samples_per_step!r} is no pair of samples per step; give (A's, B's)"
+            ) from error
+        samples = check_samples(of_a), check_samples(of_b)
+        return _copy(compare(self.view_trace, other.view_trace, samples))
 
     @property
     def view_trace(self) -> SessionTrace:
@@ -187,7 +210,7 @@ class Session:
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
-        return propagation_view(self.trace, step, device)
+        return propagation_view(self.trace, None if step is None else _whole_number("step", step), device)
 
     def device_work(
         self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
@@ -195,44 +218,42 @@ class Session:
         """The report's keys `ops` and `device_work`, for one step (an index into `steps()`) or all, on one device (by
         id) or all. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
 
-        Raises InputError for an unknown step or device and for peaks that are not above 0.
+        Raises InputError for an unknown step or device and for peaks that are not from 1e6 to 1e24.
         """
         from tb_xla_insights.device_work import session_work
         from tb_xla_insights.device_work.peaks import check_peaks
 
-        return session_work(self.trace, step, device, None if peaks is None else check_peaks(peaks))
+        index = None if step is None else _whole_number("step", step)
+        return session_work(self.trace, index, device, None if peaks is None else check_peaks(peaks))
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
         from tb_xla_insights.analysis.idle.busy import device_summaries
 
-        return self._table(device_summaries, lambda report: report["devices"])
+        return self._table("devices", device_summaries)
 
     def steps(self) -> Table:
         """One row per step, as in the report; `host_ps` is a dict by class."""
         from tb_xla_insights.analysis.steps.table import steps_report
 
-        return self._table(steps_report, lambda report: report["steps"])
+        return self._table("steps", steps_report)
 
     def gaps(self) -> Table:
         """One row per gap of at least 10 µs, as in the report, the longest first."""
-        return Table(self._full_report()["gaps"]["items"])
+        return report_table(_copy(self._full_report()["gaps"]["items"]), "gaps", "items")
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
         from tb_xla_insights.report.host_document import execution_rows
 
-        return self._table(execution_rows, lambda report: report["executions"])
+        return self._table("executions", execution_rows)
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
         from tb_xla_insights.analysis.compiles.table import compiles_report
         from tb_xla_insights.report.sidecars import read_sidecars
 
-        return self._table(
-            lambda trace: compiles_report(trace, read_sidecars(trace).causes),
-            lambda report: report["compiles"],
-        )
+        return self._table("compiles", lambda trace: compiles_report(trace, read_sidecars(trace).causes))
 
     def transfers(self) -> Table:
         """One row per direction of transfer, `direction` and the report's keys."""
@@ -245,22 +266,23 @@ class Session:
         """One row per collective op, as in the report."""
         from tb_xla_insights.analysis.device.collectives import collectives_report
 
-        return self._table(collectives_report, lambda report: report["collectives"])
+        return self._table("collectives", collectives_report)
 
     def ops(self) -> Table:
         """One row per program, op and annotation, over all cores, as in the report."""
         from tb_xla_insights.device_work import host_work
 
-        return self._table(lambda trace: host_work(trace, [])["ops"], lambda report: report["ops"])
+        return self._table("ops", lambda trace: host_work(trace, [])["ops"])
 
     def findings(self) -> Table:
         """One row per finding, as in the report: mistakes, then limits, or limits first."""
-        return Table(self._full_report()["findings"])
+        return report_table(_copy(self._full_report()["findings"]), "findings")
 
     def annotations(self) -> Table:
         """One row per event of a user annotation: name, host, thread, start_ps, duration_ps."""
         if self._trace is not None:
-            return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
+            rows = (row for trace in self._trace.traces for row in annotation_rows(trace))
+            return Table(rows, _ANNOTATION_COLUMNS)
         results = [
             result.value for result in self.hosts.map_hosts(annotation_task) if isinstance(result, HostResult)
         ]
@@ -276,26 +298,41 @@ class Session:
 
     def _annotations_table(self, rows_by_host: Sequence[list[Row]]) -> Table:
         """The rows of all hosts that were read, shifted from each host's own zero to the session's."""
-        return Table(
-            [
-                row | {"start_ps": row["start_ps"] + host.shift_ps}
-                for host, rows in zip(self.hosts.hosts_read, rows_by_host, strict=True)
-                for row in rows
-            ]
+        shifted_rows = (
+            row | {"start_ps": row["start_ps"] + host.shift_ps}
+            for host, rows in zip(self.hosts.hosts_read, rows_by_host, strict=True)
+            for row in rows
         )
+        return Table(shifted_rows, _ANNOTATION_COLUMNS)
 
     def _from_trace_or_report(
         self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
     ) -> Any:
-        """The value computed from the trace of a single host, or from the merged report of several."""
+        """The value computed from the trace of a single host, or copied from the merged report of several."""
         if self._trace is not None and len(self._trace.traces) == 1:
             return from_trace(self._trace)
-        return from_report(self._full_report())
+        return _copy(from_report(self._full_report()))
 
-    def _table(
-        self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
-    ) -> Table:
-        return Table(self._from_trace_or_report(from_trace, from_report))
+    def _table(self, key: str, from_trace: Callable[[SessionTrace], Any]) -> Table:
+        return report_table(self._from_trace_or_report(from_trace, lambda report: dict(report)[key]), key)
+
+
+def _copy(document: _T) -> _T:
+    """A copy of a part of a memoised document, which the caller may change. Faster than `copy.deepcopy`."""
+    copied: _T = pickle.loads(pickle.dumps(document, pickle.HIGHEST_PROTOCOL))
+    return copied
+
+
+def _whole_number(name: str, value: float) -> int:
+    """Converts a whole number: of any integer type, or a float as in a column of a data frame that has nulls. Raises
+    InputError for all others."""
+    try:
+        number = int(value)
+        if number == value and abs(number) <= _MAX_NUMBER:
+            return number
+    except (TypeError, ValueError, OverflowError):  # no number, NaN, infinity
+        pass
+    raise InputError(f"{name} is {str(value)[:40]}; give a whole number, up to {_MAX_NUMBER:g}")
 
 
 def annotation_rows(trace: Trace) -> list[Row]:
@@ -321,16 +358,22 @@ def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
 
 
 def load(
-    path: str, session: str | None = None, catalog: str | None = None, scheduler: str | None = None
+    path: str | os.PathLike[str],
+    session: str | None = None,
+    catalog: str | os.PathLike[str] | None = None,
+    scheduler: str | None = None,
 ) -> Session:
     """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`).
 
-    `path` is local or a URL that fsspec opens. `catalog` is a file with more event names, `scheduler` the address of a
-    Dask scheduler whose workers read the hosts. Raises InputError.
+    `path` is local or a URL that fsspec opens; the session has the absolute path, so the process may change directories
+    between calls. `catalog` is a file with more event names, `scheduler` the address of a Dask scheduler whose workers
+    read the hosts. Raises InputError.
     """
     from tb_xla_insights.catalog import load_catalog
 
-    loaded = open_session(resolve(str(path), session), load_catalog(catalog), scheduler=scheduler)
+    given = expand(str(path))
+    names = load_catalog(None if catalog is None else os.fspath(catalog))
+    loaded = open_session(resolve(given and absolute(given), session), names, scheduler=scheduler)
     release_freed_memory()
     return loaded
 

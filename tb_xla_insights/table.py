@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 Row = dict[str, Any]
 
@@ -11,18 +11,20 @@ Row = dict[str, Any]
 class Table(Sequence[Row]):
     """Rows with the same keys; times are integer picoseconds, under keys that end in `_ps`."""
 
-    def __init__(self, rows: Iterable[Any]) -> None:
+    def __init__(self, rows: Iterable[Any], columns: Iterable[str] = ()) -> None:
+        """`columns`: the keys of a row, for a table without rows."""
         self._rows: list[Row] = list(rows)
+        self._columns = list(self._rows[0] if self._rows else columns)
 
     @property
     def columns(self) -> list[str]:
-        return list(self._rows[0]) if self._rows else []
+        return list(self._columns)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        return Table(self._rows[index]) if isinstance(index, slice) else self._rows[index]
+        return Table(self._rows[index], self._columns) if isinstance(index, slice) else self._rows[index]
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -43,4 +45,15 @@ class Table(Sequence[Row]):
             import pandas as pd
         except ImportError as error:
             raise ImportError('to_pandas needs pandas; pip install "tb-xla-insights[pandas]"') from error
-        return pd.DataFrame(self._rows)
+        return pd.DataFrame(self._rows, columns=self._columns)
+
+
+def report_table(rows: Sequence[Any], *keys: str) -> Table:
+    """A table of the rows that the report has under `keys`; its columns are there without a row, too."""
+    from tb_xla_insights.schema.report import Report
+
+    row_type: Any = Report
+    for key in () if rows else keys:
+        row_type = get_type_hints(row_type)[key]
+        row_type = (*get_args(row_type), row_type)[0]
+    return Table(rows, () if rows else get_type_hints(row_type))

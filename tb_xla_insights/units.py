@@ -7,13 +7,17 @@ reads the same in every table.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 MAX_SAMPLES_PER_STEP = 10**15
 """Sums of larger numbers would lose precision or overflow."""
+MIN_PEAK, MAX_PEAK = 1e6, 1e24
+"""The range of FLOP/s and bytes/s that a user can give as a device's peaks: `918,1638` is a mistake, in TFLOP/s and
+GB/s."""
+PEAKS_RANGE_TEXT = f"two numbers from {MIN_PEAK:g} to {MAX_PEAK:g}"
 NARROW_SPACE = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
@@ -25,11 +29,17 @@ _MIN_SHARE = 0.001
 
 
 def parse_peaks(text: str) -> tuple[float, float]:
-    """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are finite numbers
-    above 0."""
-    flops, nbytes = map(float, text.split(","))
-    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
-        raise ValueError(text)
+    """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are numbers from
+    MIN_PEAK to MAX_PEAK."""
+    return check_peaks(text.split(","))
+
+
+def check_peaks(peaks: Iterable[Any]) -> tuple[float, float]:
+    """Converts FLOP/s and bytes/s of a device to floats. Raises ValueError or TypeError unless both are numbers from
+    MIN_PEAK to MAX_PEAK."""
+    flops, nbytes = map(float, peaks)
+    if not (MIN_PEAK <= flops <= MAX_PEAK and MIN_PEAK <= nbytes <= MAX_PEAK):
+        raise ValueError(f"{flops:g},{nbytes:g}")
     return flops, nbytes
 
 
@@ -89,14 +99,19 @@ def _decimals(ps: int, unit_ps: int) -> int:
 
 def change_text(before_ps: int, after_ps: int, max_after_ps: int | None = None, decimals: int = 1) -> str:
     """A change of a time, in one unit: `290.8 → 169.3 ms`, or with a range of results `55.0 → 13.8 to 41.1 ms`. Takes
-    more decimals, up to three, where different times would read the same."""
+    more decimals, up to three, where different times would read the same. Where a result would read as zero with two
+    decimals, each time has its own unit: `75.0 s → 0.5 ms`."""
     max_after_ps = after_ps if max_after_ps is None else max_after_ps
     unit = time_unit(before_ps)
     before, after, max_after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, max_after_ps))
     ambiguous = (before == after and before_ps != after_ps) or (
         after == max_after and after_ps != max_after_ps
     )
-    if ambiguous and decimals < 3:
+    reads_as_zero = any(0 < 2 * ps * 10**decimals < PS_PER[unit] for ps in (after_ps, max_after_ps))
+    if reads_as_zero and decimals > 1:
+        before, after, max_after = (time_text(ps, 1) for ps in (before_ps, after_ps, max_after_ps))
+        return f"{before} → {after}{'' if after == max_after else f' to {max_after}'}"
+    if (ambiguous or reads_as_zero) and decimals < 3:
         return change_text(before_ps, after_ps, max_after_ps, decimals + 1)
     range_end = "" if after == max_after else f" to {max_after}"
     return f"{before} → {after}{range_end}{NARROW_SPACE}{unit}"

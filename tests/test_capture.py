@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent import futures
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import grpc
 import pytest
-from helpers import refusing_port, write_session
+from helpers import raising, refusing_port
+from test_capture_answers import answering
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.capture.addresses import host_name, parse_addresses
+from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.capture import SessionCapture
-from tb_xla_insights.capture.server import Options, Server, is_too_long, refusal
+from tb_xla_insights.capture.server import Options, refusal
+from tb_xla_insights.cli import printing
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, ProfileResponse
 
 ROOT = Path(__file__).parents[1]
 SHORT = Options(duration_ms=100, retries=0)
+FAILED_TO_CONNECT = "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.2:1:"
 
 
 def capture(addresses: Sequence[str], logdir: str, options: Options) -> SessionCapture:
@@ -68,34 +70,6 @@ class Refusal(grpc.RpcError):
 
     def details(self) -> str:
         return self._details
-
-
-@pytest.mark.parametrize(
-    ("text", "addresses"),
-    [
-        ("localhost:3294", ("localhost:3294",)),
-        (" 10.0.0.2:8466, [::1]:9012,10.0.0.2:8466,", ("10.0.0.2:8466", "[::1]:9012")),
-        ("t1v-n-8c41-w-0.c_x:1", ("t1v-n-8c41-w-0.c_x:1",)),
-        ("a:1\n", ("a:1",)),
-    ],
-)
-def test_addresses(text: str, addresses: tuple[str, ...]) -> None:
-    assert parse_addresses(text) == addresses
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", " , ", "localhost", "9012", ":9012", "localhost:", "localhost:0", "localhost:65536", "::1:9012",
-     "http://localhost:9012", "unix:/a/socket", "a b:1", "localhost:9012/x", "-a:1", "é:1"],
-)  # fmt: skip
-def test_malformed_addresses(text: str) -> None:
-    with pytest.raises(InputError, match="HOST:PORT"):
-        parse_addresses(text)
-
-
-def test_the_file_is_named_after_the_address() -> None:
-    assert host_name("localhost:9012") == "localhost_9012"
-    assert host_name("[::1]:9012") == "__1_9012"
 
 
 class TestRealServer:
@@ -217,61 +191,6 @@ class TestRealServer:
         assert not list(tmp_path.glob("plugins/profile/*/*"))
 
 
-@contextmanager
-def answering(
-    answer: Callable[[ProfileRequest], bytes], compression: grpc.Compression | None = None
-) -> Iterator[str]:
-    """Runs a profiler server with these answers, and yields its address."""
-    handler = grpc.unary_unary_rpc_method_handler(
-        lambda request, _: answer(request), ProfileRequest.FromString, bytes
-    )
-    server = grpc.server(futures.ThreadPoolExecutor(1), compression=compression)
-    service = grpc.method_handlers_generic_handler("tensorflow.ProfilerService", {"Profile": handler})
-    server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("localhost:0")
-    server.start()
-    try:
-        yield f"localhost:{port}"
-    finally:
-        server.stop(None).wait()
-
-
-class TestLongAnswers:
-    """A long response is rejected, but does not fail the capture: only the file counts."""
-
-    @staticmethod
-    def long(request: ProfileRequest) -> bytes:
-        """Writes the file, and answers with 2 MiB of an unknown field."""
-        write_session(Path(request.repository_root) / request.session_id, request.host_name)
-        return b"\x32\x80\x80\x80\x01" + bytes(1 << 21)
-
-    @pytest.mark.parametrize("compression", [None, grpc.Compression.Gzip])
-    def test_responses_are_limited(self, tmp_path: Path, compression: grpc.Compression | None) -> None:
-        with answering(self.long, compression) as address:
-            server = Server(address)
-            with pytest.raises(grpc.RpcError) as error:
-                server.profile(str(tmp_path), "s", SHORT).result()
-            server.close()
-        assert is_too_long(error.value)
-
-    def test_a_capture_does_not_wait_once_all_servers_have_answered(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        states: list[str] = []
-        with answering(self.long) as address:
-            started = SessionCapture([address], str(tmp_path), SHORT)
-            assert started.state == "waiting"
-            release = "tb_xla_insights.capture.capture.release_freed_memory"  # called by `run` after the last answer
-            monkeypatch.setattr(release, lambda: states.append(started.state))
-            started.run()
-        assert [*states, started.state] == ["collecting", "done"]
-
-    def test_the_capture_succeeds_despite_a_long_response(self, tmp_path: Path) -> None:
-        with answering(self.long) as address:
-            done = capture([address], str(tmp_path), SHORT)
-        assert (done.state, done.message) == ("done", None)
-
-
 class TestRefusals:
     @pytest.fixture
     def server_without_file(self) -> Iterator[str]:
@@ -327,6 +246,18 @@ class TestRefusals:
             ("UNAVAILABLE", "errors resolving a:1: Domain name not found", "a:1: no such host", False),
             ("UNAVAILABLE", "recvmsg:Connection reset by peer", "ended during the capture", False),
             ("UNAVAILABLE", "No route to host", "a:1: cannot be reached (No route to host)", True),
+            (
+                "UNAVAILABLE",
+                f"{FAILED_TO_CONNECT} No route to host",
+                "a:1: cannot be reached (UNKNOWN: ",
+                True,
+            ),
+            (
+                "UNAVAILABLE",
+                f"{FAILED_TO_CONNECT} tcp handshaker shutdown",
+                "check host, port, firewall",
+                True,
+            ),
             ("UNIMPLEMENTED", "", "not a profiler server", False),
             ("DEADLINE_EXCEEDED", "Deadline Exceeded", "a:1: no answer", False),
             ("INTERNAL", "Another profiling session active.", "another profile", True),
@@ -335,12 +266,27 @@ class TestRefusals:
         ],
     )
     def test_refusals_have_a_message_and_may_be_retried(
-        self, code: str, details: str, message: str, is_retryable: bool
+        self, code: str, details: str, message: str, is_retryable: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        no_answer = raising(ExceptionGroup("", [TimeoutError("timed out")]))
+        monkeypatch.setattr("tb_xla_insights.capture.server.socket.create_connection", no_answer)
         problem = refusal("a:1", "/logs/s", Refusal(code, details))
         assert message in problem.message
         assert "\n" not in problem.message
         assert problem.is_retryable is is_retryable
+
+
+def test_a_closed_pipe_does_not_change_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(SessionCapture, "run", lambda _: None)
+    monkeypatch.setattr(SessionCapture, "wait", lambda *_: True)
+    monkeypatch.setattr(SessionCapture, "has_captures", True)
+    monkeypatch.setattr(SessionCapture, "message", "b:1: nothing listens there")
+    monkeypatch.setattr(printing, "print_line", raising(BrokenPipeError()))
+    monkeypatch.setattr(printing, "discard_output", lambda: None)
+    assert main(["capture", "a:1,b:1", str(tmp_path)]) == 3
+    assert capsys.readouterr().err == "xla-insights: b:1: nothing listens there\n"
 
 
 def test_ctrl_c_clears_the_progress_on_a_terminal(
@@ -373,6 +319,23 @@ def test_wrong_usage_of_the_command(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_an_empty_logdir_is_not_the_working_directory() -> None:
-    with pytest.raises(InputError, match="no LOGDIR"):
-        SessionCapture(["localhost:1"], "")
+@pytest.mark.parametrize(
+    ("logdir", "root"),
+    [
+        ("/logs/run/", "/logs/run/plugins/profile"),
+        ("/logs/run/plugins/profile", "/logs/run/plugins/profile"),
+        ("memory://logs/run/plugins/profile/", "memory://logs/run/plugins/profile"),
+        ("memory://plugins/profile", "memory://plugins/profile/plugins/profile"),
+        ("/", "/plugins/profile"),
+    ],
+)
+def test_sessions_are_written_where_listings_find_them(logdir: str, root: str) -> None:
+    assert SessionCapture(["localhost:1"], logdir).root == root
+
+
+@pytest.mark.parametrize(
+    ("logdir", "message"), [("", "no LOGDIR"), (os.fsdecode(b"/logs/caf\xe9"), "not a name in UTF-8")]
+)
+def test_a_logdir_that_cannot_be_one(logdir: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SessionCapture(["localhost:1"], logdir)

@@ -79,6 +79,11 @@ def test_the_classes_and_their_order() -> None:
         ("Iterator::Prefetch", "input"),
         ("ApplyMemoryThrottling", "wait"),
         ("ScalarBuffer_float", "to_device"),
+        ("TpuMallocAndMemcpyHtoD", "to_device"),
+        ("AtenLocalScalarDense", "from_device"),
+        ("CopyTpuToCpu", "from_device"),
+        ("TpuMemcpyDtoH::Await", "from_device"),
+        ("aten::item", "tracing"),  # also of a tensor on the host
         ("$train.py:12 main", "python"),
         ("$builtins len", "python"),
         ("$api.py:3165 block_until_ready", "wait"),

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from captures import CATALOG, session
+from report_texts import console, printed_text
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
 from test_html import Page, plain
 
+from tb_xla_insights.cli.condensed_text import print_devices
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
@@ -265,6 +267,16 @@ class TestPod:
         assert f"for each step number, the longest of {CONDENSED_FROM} hosts" in page
 
 
+@pytest.mark.parametrize("low", [0, 1])
+def test_the_title_speaks_of_low_duty_cycles_only_if_devices_are_named(low: int) -> None:
+    out = console()
+    print_devices(out, [device(host, 0, 400 if host < low else 900) for host in range(20)], "ops")
+    text = printed_text(out)
+    assert ("below the median" in text) == ("19 others" in text) == (low > 0)
+    assert "Devices (20 cores" in text
+    assert "mean of 20 cores" in text
+
+
 class TestWindowDevices:
     """The table of a window's devices: 0 to 19 of host `w-0`, busy for 900 of 1000 ps unless stated otherwise."""
 
@@ -292,6 +304,23 @@ class TestWindowDevices:
         text = self.print({19: 100})
         assert re.search(r"TPU:19 +w-0 +0\.100", text)
         assert re.search(r"19 others, median +0\.900", text)
+
+    def test_time_beyond_the_spans_of_devices_has_a_column(self) -> None:
+        assert "Before or after" not in self.print({})
+        out = Console(file=io.StringIO(), width=200)
+        row = {
+            "host": "w-0",
+            "busy_ps": 600,
+            "idle_ps": 100,
+            "stall_ps": 0,
+            "modules": 1,
+            "ops": 1,
+            "top_ops": [],
+        }
+        devices = [{**row, "id": f"w-0/TPU:{core}", "name": f"TPU:{core}"} for core in range(20)]
+        print_many_devices(out, devices, 1000, "ns")
+        assert isinstance(out.file, io.StringIO)
+        assert re.search(r"20 devices, median +0\.600 +0\.100 +0\.300 +0\.000", out.file.getvalue())
 
     def test_devices_that_are_not_neighbours_are_no_range(self) -> None:
         assert re.search(r"TPU:3 and 1 other +w-0 +0\.100", self.print({3: 100, 9: 100}))

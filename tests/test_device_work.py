@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from captures import Core, capture, real_trace, session
+from captures import Core, capture, real_trace, session, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -54,6 +54,16 @@ def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:
     row: dict[str, Any]
     (row,) = (row for row in known_work["ops"] if row["op"] == op)
     return row
+
+
+def test_the_mean_step_leaves_out_the_steps_of_hosts_without_devices() -> None:
+    step = ("Training_Step", 0, 90, {"_r": 1, "step_num": 7})
+    device_host = capture(thread("python", step), Core([("dot", 5, 9)]), host="a")
+    mean = host_work(session(device_host, capture(thread("python", step), host="b")), [])["device_work"][
+        "mean_step"
+    ]
+    assert mean is not None
+    assert (mean["steps"], mean["duration_ps"]) == (1, 90)
 
 
 def test_a_row_has_the_sums_of_all_executions_of_an_op(known_work: dict[str, Any]) -> None:

@@ -206,6 +206,13 @@ def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionT
     assert all(kinds is first["kinds"] for kinds in sums)
 
 
+def test_a_host_stands_for_all_of_its_devices(case_study: SessionTrace) -> None:
+    [host] = {device.host for device in case_study.devices}
+    assert execution_views.executions(case_study, devices=[f"{host}/*"]) == execution_views.executions(
+        case_study, devices=[device.id for device in case_study.devices]
+    )
+
+
 def test_the_least_recently_used_result_is_dropped() -> None:
     cache = RecentResults(3)
     for key in (1, 2, 3, 1, 4):

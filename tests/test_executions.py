@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.launches.executions import (
     executions_report,
     find_run_times,
     fixed_cost,
+    programs_report,
     robust_line,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -70,6 +71,18 @@ def test_a_row_per_program_and_join() -> None:
     assert [rows[1][column] // US for column in COLUMNS] == [5, 5, 0, 0]
     has_launch = find_launches(loop.trace()).runs.launch >= 0
     assert has_launch.tolist() == [True, True, False, True, True]
+
+
+def test_runs_launched_before_the_capture_do_not_decide_what_launches_a_program() -> None:
+    """The host's record begins after three of five launches of the same loop."""
+    loop = Tpu(run_ids=False, flows=False)
+    for step in range(5):
+        loop.launch(100 * step, (100 * step + 10, 20), (100 * step + 50, 40))
+    loop.main, loop.executor = (
+        [event for event in events if event[1] >= 300 * US] for events in (loop.main, loop.executor)
+    )
+    (row,) = programs_report(session(loop.trace()))
+    assert (row["kind"], row["joins"]) == ("lazy", {"ordered": 2, "none": 3})
 
 
 def test_overhead_is_not_negative_if_clocks_disagree() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from launching import Tpu
+from launching import US, Tpu
 from loops import STEP, findings, us
 from synthetic.__main__ import LOGDIR
 
@@ -102,6 +102,26 @@ class TestDynamoRecompilation:
         by_id = findings(tpu.trace(), Sidecars(guards=[guard]))
         assert us(by_id["dynamo_recompilation"].cost_ps) == 400 + 100
         assert us(by_id["recompilation"].cost_ps) == 100
+
+    def test_torch_compile_gave_up_between_steps(self) -> None:
+        """The last extraction is between two steps, as in an evaluation: the step after it builds lazily."""
+        tpu = extracting((6, 7))
+        steps = [event for event in tpu.main if event[0] in ("Training_Step", "forward")]
+        number_7 = next(event for event in steps if event[3].get("step_num") == 7)
+        # The step ends before its extraction, and the next one begins after it.
+        tpu.main = [event for event in tpu.main if event not in steps]
+        tpu.main += [
+            (name, start, 150 * US if (name, start) == number_7[:2] else length, stats)
+            for name, start, length, stats in steps
+            if (name, start) != ("forward", number_7[1] + 200 * US)
+        ]
+        tpu.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
+        guard = Guard("forward", None, None, None, 8, "stderr.txt")
+        trace = tpu.trace()
+        assert find_repeated_extractions(trace).step.tolist() == [1, -1]
+        by_id = findings(trace, Sidecars(guards=[guard]))
+        assert "recompilation" not in by_id
+        assert by_id["dynamo_recompilation"].evidence["compiles"] == 1
 
     def test_the_real_capture_with_a_graph_break(self) -> None:
         """Each of its steps extracts a forward and a backward again until the limit; in the one after that XLA compiles

@@ -133,6 +133,19 @@ class TestSyncEveryStep:
         assert finding.title == "Every step waits for the device, 50.0\u202f% read from it"
         assert finding.brief.startswith("a wait for the device in every step")
 
+    def test_item_of_torch_tpu_is_a_read_only_if_it_copies_from_the_device(self) -> None:
+        """An optimizer also calls .item() of numbers on the host."""
+        on_host, on_device = loop(), loop()
+        for tpu in (on_host, on_device):
+            for i in range(4):
+                tpu.on_main("aten::item", i * STEP + LAUNCH + 20, 40)
+        for i in range(4):
+            on_device.on_main("AtenLocalScalarDense", i * STEP + LAUNCH + 21, 38)
+            on_device.on_main("CopyTpuToCpu", i * STEP + LAUNCH + 22, 36)
+        assert "sync_every_step" not in findings(on_host.trace())
+        finding = findings(on_device.trace())["sync_every_step"]
+        assert (finding.evidence["reads"], us(finding.evidence["duration_ps"])) == (4, 4 * 38)
+
     def test_a_single_read_is_singular(self) -> None:
         finding = findings(loop_with_a_read_in_its_only_step().trace())["sync_every_step"]
         assert finding.detail.startswith("1 read in 1 of 1 step blocks the host for 40.0\u202fµs; ")

@@ -87,6 +87,11 @@ def test_a_single_gap_with_most_of_the_idle_time_is_stated(pause: int, is_stated
     trace, _ = simulate(6, lambda simulation, number: _build(simulation, pause if number == 3 else 900))
     finding = findings(trace)["tracing_bound"]
     assert (", most of it in one gap of " in finding.detail) == is_stated
+    assert finding.brief == (
+        "the device waits while the host builds the graph, mostly in one gap"
+        if is_stated
+        else "the host builds graphs slower than they run"
+    )
 
 
 def _build(simulation: Simulation, host: int) -> None:

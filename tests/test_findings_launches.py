@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from launching import US, Tpu
+from captures import Core, Event, capture, thread
+from launching import US, Tpu, event
 from loops import LAUNCH, STEP, findings, loop, us, with_work
 
 from tb_xla_insights.analysis.findings import dispatch
 from tb_xla_insights.analysis.findings.facts import Mean
+from tb_xla_insights.analysis.replay.what_if import step_without
+from tb_xla_insights.trace.model import Trace
 
 
 def with_launches(per_step: int, device: float, pause: float = 60) -> Tpu:
@@ -185,3 +188,41 @@ class TestWaiting:
         """Each step loses the 6 us of its marker, three of four 190 us of the run that they wait for."""
         fixed = findings(self.without_ops_at_the_end().trace())["dispatch_overhead"].step_if_fixed_ps
         assert us(fixed) == 1000 - 6 - 3 * 190 / 4
+
+
+def jax_calls(python: float, dispatch: float, device: float, calls: int = 4, steps: int = 4) -> Trace:
+    """Steps in which JAX calls functions: before each, the host runs Python for `python` us, then launches for
+    `dispatch` us. The device works for `device` us of it. After the last call the step waits for the device."""
+    events: list[Event] = []
+    runs: list[Event] = []
+    now = free = 0.0
+    for i in range(steps):
+        begin = now
+        for k in range(calls):
+            key = {"run_id": i * calls + k + 1}
+            now += python
+            events.append(event(f"PjitFunction(f{k})", now, dispatch))
+            events.append(event("TfrtTpuLoadedExecutable::Execute", now, dispatch, **key))
+            now += dispatch
+            start = max(now + 10, free)
+            runs.append(event(f"jit_f{k}({k})", start, device, **key))
+            free = start + device
+        events.append(event("CommonPjRtBuffer::Await", now, free + 10 - now))
+        now = free + 10
+        events.append(event("train", begin, now - begin, _r=1, step_num=5 + i))
+    events.sort(key=lambda item: (item[1], -item[2]))
+    ops = [("fusion.1", *run[1:3]) for run in runs]
+    return capture(thread("python", *events, role="driving"), Core(ops, runs))
+
+
+def test_launching_is_a_cost_of_executions_that_only_the_idle_time_makes_small() -> None:
+    """Each call launches for 200 us and the device works for 250, after 360 us without work. In one function the calls
+    launch once; the Python before them may remain, as it may be the reason for the idle time."""
+    trace = jax_calls(python=400, dispatch=200, device=250)
+    by_id = findings(trace)
+    finding = by_id["many_small_executions"]
+    assert (finding.evidence["small"], finding.evidence["executions"]) == (15, 16)
+    step = 4 * 600 + 10 + 250 + 10
+    assert us(step_without(trace)) == step
+    # The waits for merged runs go as well; the first launch of the capture is not small.
+    assert us(finding.step_if_fixed_ps) == pytest.approx(4 * 400 + 200 / 4, abs=2)

@@ -16,6 +16,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.html.time_cards import patterns_card
 from tb_xla_insights.html.work_cards import annotations_card, collectives_card, metrics_card
 from tb_xla_insights.report.document import session_report
 
@@ -231,6 +232,17 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "can be written with --html" in line
 
 
+def test_the_command_warns_of_an_unreadable_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipeline shows only what the command prints."""
+    directory = write_session(tmp_path / "s", "a", "b")
+    (directory / "b.xplane.pb").write_bytes(b"no capture")
+    path = tmp_path / "report.html"
+    assert main(["report", str(directory), "--html", str(path)]) == 0
+    warning, note = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning (b): ")
+    assert note == f"{path}: the report as a page"
+
+
 class TestInAPipeline:
     """The documentation's example, with a session in which a graph is compiled again."""
 
@@ -274,6 +286,14 @@ def test_a_table_that_leaves_rows_out_says_so() -> None:
     row = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
     texts = [Page(str(collectives_card({"collectives": [row] * count}))).text() for count in (200, 345)]
     assert ["the first 200 of 345" in text for text in texts] == [False, True]
+
+
+def test_patterns_that_are_left_out_are_counted() -> None:
+    report = xi.load(str(LOGDIR / "torch_xla_baseline")).report()
+    [pattern, *_] = report["gaps"]["patterns"]
+    cards = [str(patterns_card({"gaps": {"patterns": [pattern] * count}})) for count in (50, 51)]
+    assert ["; the 50 longest of 51" in text for text in cards] == [False, True]
+    assert [len(Page(text).rows["Recurring gaps"]) - 1 for text in cards] == [50, 50]
 
 
 def test_sidecar_files_are_shown() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import fsspec
 import numpy as np
 import pytest
 from helpers import joining_threads, raising, write_session
@@ -214,6 +215,25 @@ def test_a_failed_load_is_retried_once_its_files_change(logdir: Path) -> None:
     assert store.load(OLD) is failed
     capture.write_bytes(whole)
     assert store.loaded(OLD)
+
+
+def test_a_failed_load_of_a_remote_session_is_retried_once_other_files_are_listed(logdir: Path) -> None:
+    [capture] = (logdir / "plugins/profile" / OLD).iterdir()
+    bucket = fsspec.filesystem("memory")
+    path = f"/retried/plugins/profile/{OLD}/vm.xplane.pb"
+    bucket.pipe_file(path, b"")
+    store = Store(Listing([Root("memory://retried")]), session_opener(), 10**9)
+    try:
+        with pytest.raises(InputError, match="is empty"):
+            store.loaded(OLD)
+        failed = store.load(OLD)
+        store.listing.refresh(wait=None, max_age=0)
+        assert store.load(OLD) is failed
+        bucket.pipe_file(path, capture.read_bytes())
+        store.listing.refresh(wait=None, max_age=0)
+        assert store.loaded(OLD)
+    finally:
+        bucket.rm("/retried", recursive=True)
 
 
 def test_a_load_reads_the_current_files_not_the_listed_ones(logdir: Path) -> None:

@@ -214,6 +214,28 @@ class TestDiagnostics:
             "1 host of 4 runs different work than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
+    @pytest.mark.parametrize("program", ["SyncTensorsGraph.1", "evaluate.1"])
+    def test_a_host_without_step_annotations_does_the_same_work(self, program: str) -> None:
+        """Its steps come from the step markers. With another program, it does other work."""
+        without_steps = small_space(steps=4)
+        (thread,) = without_steps.planes[0].lines
+        thread.events = [event for event in thread.events if "_r" not in event.stats]
+        without_steps.planes[1].event_metadata("SyncTensorsGraph.1").name = program
+        summaries = [
+            summarise(trace_of(space.to_bytes(), host), "session", "run/session")
+            for host, space in {"a": small_space(), "b": small_space(), "c": without_steps}.items()
+        ]
+        for hosts, count in ((summaries, 3), (summaries[1:], 2)):
+            (row,) = (row for row in merged(hosts)["diagnostics"] if row["id"] == "hosts_differ")
+            if program == "evaluate.1":
+                assert "different work" in row["message"]
+                continue
+            assert row["severity"] == "info"
+            assert row["message"].startswith(
+                f"1 host of {count} has steps from another source than the others (c: step markers; the others: "
+                "annotations), "
+            )
+
     def test_a_host_without_device_work_is_not_said_to_run_something_else(self) -> None:
         without_device = small_space()
         without_device.planes = [plane for plane in without_device.planes if "device" not in plane.name]

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+from build import trace_of
 from pods import LOADER, POD, compare_pod
 from synthetic import pod
 from synthetic.pod_schedule import Delay
@@ -17,6 +18,8 @@ from tb_xla_insights.pod.straggler import (
     waiting_hosts_text,
 )
 from tb_xla_insights.pod.verdict import verdict_text
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.build import build_session
 
 
 def test_the_title_names_only_hosts_that_wait() -> None:
@@ -69,3 +72,21 @@ def test_cores_that_wait_are_counted_as_cores() -> None:
     assert waiting_hosts_text(two) == "TPU:0"
     assert waiting_hosts_text(four) == "the other cores"
     assert "The other cores wait " in verdict_text(four)
+
+
+def test_each_reason_of_late_hosts_is_given_for_the_steps_in_which_they_are_late() -> None:
+    """A host loads slowly in every step, another one compiles once: the time of compiling is no time of every step, and
+    the advice is about both hosts."""
+    training = replace(POD, hosts=4, delays=(Delay(2, "input", 38 * MS), Delay(1, "compile", 900 * MS, (5,))))
+    traces = [trace_of(space.to_bytes(), pod.name_of(host)) for host, space in enumerate(pod.files(training))]
+    report = session_report(build_session("pod", "run/pod", traces, []))
+    finding = next(row for row in report["findings"] if row["id"] == "straggler")
+    loads, compiles = pod.name_of(2), pod.name_of(1)
+    text = report["verdict"]["text"].replace("\u202f", " ")
+    assert f": compile takes 900.0 ms longer on {compiles} in 1 of 12 steps. " in text
+    detail, advice = finding["detail"].replace("\u202f", " "), finding["advice"]
+    assert f" compile takes 900 ms in 1 of 12 steps on {compiles}, nothing on " in detail
+    assert f"; next_batch (input) takes 40.0 ms a step on {loads}, " in detail
+    assert f". On {compiles}, compiling takes 900 ms; " in detail
+    assert f"Find out what {compiles} must compile" in advice
+    assert f"; feed {loads} as fast as the rest" in advice

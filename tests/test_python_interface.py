@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from helpers import MS
+from helpers import MS, write_session
+from synthetic.writer import Space
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -30,6 +34,82 @@ def test_the_python_interface_returns_the_same_report(
         session.window(0, 5, "x")
 
 
+@pytest.mark.parametrize("hosts", ["a", "ab"])
+def test_a_session_outlasts_a_change_of_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str
+) -> None:
+    (write_session(tmp_path / "logs", *hosts) / "description.txt").write_text("four layers\n")
+    monkeypatch.chdir(tmp_path)
+    session, expected = xi.load("logs"), xi.load("logs").report()
+    assert expected["session"]["description"] == "four layers"
+    monkeypatch.chdir("/")
+    assert session.report() == expected
+
+
+@pytest.mark.parametrize("number", [float, np.int64, np.float64])
+def test_whole_numbers_of_any_type_are_instants_and_steps(logdir: Path, number: Callable[[int], Any]) -> None:
+    session = xi.load(logdir, session=OLD)
+    assert json.dumps(session.window(number(0), number(5 * MS))) == json.dumps(session.window(0, 5 * MS))
+    assert json.dumps(session.propagation(step=number(1))) == json.dumps(session.propagation(step=1))
+    assert json.dumps(session.device_work(step=number(1))) == json.dumps(session.device_work(step=1))
+
+
+@pytest.mark.parametrize("value", [1.5, float("nan"), float("inf"), "1", None, 10**30])
+def test_other_instants_and_steps_are_wrong_input(logdir: Path, value: Any) -> None:
+    session = xi.load(logdir, session=OLD)
+    with pytest.raises(xi.InputError, match=r"end_ps is .*; give a whole number"):
+        session.window(0, value)
+    if value is not None:
+        for method in (session.propagation, session.device_work):
+            with pytest.raises(xi.InputError, match=r"step is .*; give a whole number"):
+                method(step=value)
+
+
+@pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64", 10**400])
+def test_samples_per_step_are_above_0(logdir: Path, samples: Any) -> None:
+    session = xi.load(logdir, session=OLD)
+    with pytest.raises(xi.InputError, match="is not a number of samples per step"):
+        session.report(samples_per_step=samples)
+    with pytest.raises(xi.InputError, match="is not a number of samples per step"):
+        session.compare(session, samples_per_step=(None, samples))
+    with pytest.raises(xi.InputError, match="is no pair of samples per step"):
+        session.compare(session, samples_per_step=64)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("samples", [np.int64(3), np.float32(3), 3.0])
+def test_samples_per_step_may_be_numbers_of_numpy(logdir: Path, samples: float) -> None:
+    session = xi.load(logdir, session=OLD)
+    given = json.dumps(session.report(samples_per_step=samples))
+    assert given == json.dumps(session.report(samples_per_step=3))
+    assert json.dumps(session.compare(session, samples_per_step=(samples, None))["a"]["throughput"])
+
+
+@pytest.mark.parametrize("hosts", ["a", "ab"])
+def test_a_change_of_an_answer_changes_no_later_one(tmp_path: Path, hosts: str) -> None:
+    session = xi.load(write_session(tmp_path / "s", *hosts))
+    tables = [
+        session.devices, session.steps, session.gaps, session.executions, session.compiles, session.transfers,
+        session.collectives, session.ops, session.findings, session.annotations,
+    ]  # fmt: skip
+    answers: list[Callable[[], Any]] = [
+        *(lambda table=table: list(table()) for table in tables),
+        session.report, lambda: session.window(0, 5 * MS), lambda: session.compare(session),
+        session.propagation, session.device_work, session._repr_html_,
+    ]  # fmt: skip
+    before = [json.dumps(answer()) for answer in answers]
+    for answer in answers:
+        _empty(answer())
+    assert [json.dumps(answer()) for answer in answers] == before
+
+
+def _empty(document: Any) -> None:
+    """Removes everything from a document, from the inside out."""
+    if isinstance(document, dict | list):
+        for value in list(document.values() if isinstance(document, dict) else document):
+            _empty(value)
+        document.clear()
+
+
 def test_of_many_devices_an_error_names_the_first() -> None:
     devices = [f"w/TPU:{number}" for number in range(4096)]
     message = str(NoDeviceError("run", "x", devices))
@@ -47,6 +127,22 @@ def test_tables_become_data_frames(logdir: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"tb-xla-insights\[pandas\]"):
         annotations.to_pandas()
+
+
+def test_a_table_without_rows_has_columns(tmp_path: Path) -> None:
+    directory = write_session(tmp_path / "s", "a")
+    with_rows = xi.load(directory)
+    space = Space()
+    space.plane("/host:CPU").line("python").event("ThreadpoolListener::Record", 0, 1)
+    space.write(directory / "a.xplane.pb")
+    without = xi.load(directory)
+    for name in ("devices", "steps", "gaps", "executions", "ops", "findings", "annotations"):
+        assert len(getattr(with_rows, name)()) > 0, name
+        table = getattr(without, name)()
+        assert (len(table), sorted(table.columns)) == (0, sorted(getattr(with_rows, name)().columns))
+        assert list(table.to_pandas().columns) == table.columns == table[:0].columns
+    assert "duration_ps" in without.collectives().columns
+    assert "warm_up" in without.compiles().columns
 
 
 def test_a_slice_of_a_table_is_a_table() -> None:

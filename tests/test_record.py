@@ -139,8 +139,11 @@ class TestOldSessions:
         assert sorted(path.name for path in session.iterdir()) == ["a.xplane.pb", RECORD_FILE]
         assert (session / RECORD_FILE).read_text() == "old"
 
-    def test_a_profiler_that_adds_a_host_extends_its_session(self, tmp_path: Path, session: Path) -> None:
-        recording = record(tmp_path)
+    @pytest.mark.parametrize("logdir", ["", "plugins/profile"])
+    def test_a_profiler_that_adds_a_host_extends_its_session(
+        self, tmp_path: Path, session: Path, logdir: str
+    ) -> None:
+        recording = record(tmp_path / logdir)
         recording.start()
         (session.parent / "2026_01_02_00_00_00").mkdir()
         (session / "b.xplane.pb").write_bytes(b"new")

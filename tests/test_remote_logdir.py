@@ -10,7 +10,7 @@ from test_remote import HOSTS, SESSION
 from webstore import WebStore, web_store
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.logdir.sessions import Root, find_sessions
+from tb_xla_insights.logdir.sessions import Root, find_sessions, resolve
 
 
 @pytest.fixture
@@ -74,3 +74,28 @@ def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
     assert [session.name for session in find_sessions([Root(f"{store.address}/logs")])] == [
         "run/2026_01_02_00_00_00"
     ]
+
+
+def test_names_are_those_of_the_files_not_of_their_addresses(store: WebStore) -> None:
+    session = "/logs/run%20a/plugins/profile/s%23100%25"
+    store.files[f"{session}/ho%20st.xplane.pb"] = b""
+    root = f"{store.address}/logs"
+    assert {listed.name for listed in find_sessions([Root(root)])} == {
+        "run a/s#100%",
+        "run/2026_01_02_00_00_00",
+    }
+    named = resolve(root, "run a/s#100%")
+    assert named.hosts[0].file.path == f"{store.address}{session}/ho%20st.xplane.pb"
+    for resolved in (named, resolve(named.path), resolve(named.hosts[0].file.path)):
+        assert (resolved.name.rpartition("/")[2], [host.name for host in resolved.hosts]) == (
+            "s#100%",
+            ["ho st"],
+        )
+
+
+def test_a_signed_address_of_a_capture_does_not_appear_in_its_names(store: WebStore) -> None:
+    path = f"{SESSION}/vm.xplane.pb?X-Amz-Signature=ab&X-Amz-Expires=60"
+    store.files[path] = b""
+    session = resolve(f"{store.address}{path}")
+    assert (session.name, [host.name for host in session.hosts]) == ("2026_01_02_00_00_00", ["vm"])
+    assert session.hosts[0].file.path == f"{store.address}{path}"

@@ -42,6 +42,18 @@ def test_each_key_that_may_be_null_says_when(name: str) -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_each_time_is_an_integer(name: str) -> None:
+    document = json_schema(name)
+    others = [
+        f"{title}.{key}"
+        for title, part in ((document["title"], document), *document["$defs"].items())
+        for key, value in part.get("properties", {}).items()
+        if key.endswith("_ps") and '"type": "number"' in json.dumps(value)
+    ]
+    assert others == []
+
+
 def test_reports_fit(sessions: list[xi.Session]) -> None:
     for session in sessions:
         check_document(session.report(), "report")

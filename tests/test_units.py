@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tb_xla_insights import units
 from tb_xla_insights.units import (
     byte_size,
+    change_text,
     count,
     parse_time,
     range_text,
@@ -145,3 +146,18 @@ def test_times_of_a_sentence_have_three_digits_and_one_unit() -> None:
 def test_numbers_of_samples_keep_all_their_digits() -> None:
     texts = [units.samples(value).replace(units.NARROW_SPACE, " ") for value in (1, 0.5, 128, 1_234_567.5)]
     assert texts == ["1 sample", "0.5 samples", "128 samples", "1 234 567.5 samples"]
+
+
+@pytest.mark.parametrize(
+    ("times_ps", "text"),
+    [
+        ((290_800_000_000, 169_300_000_000), "290.8 → 169.3 ms"),
+        ((55_000_000_000, 13_800_000_000, 41_100_000_000), "55.0 → 13.8 to 41.1 ms"),
+        ((1_000_000_000, 0), "1.0 → 0.0 ms"),
+        ((500_000_000_000, 40_000_000), "500.00 → 0.04 ms"),
+        ((75_000_875_000_000, 500_000_000), "75.0 s → 0.5 ms"),
+        ((75_000_000_000_000, 500_000_000, 2_000_000_000), "75.0 s → 0.5 ms to 2.0 ms"),
+    ],
+)
+def test_a_change_never_reads_as_a_change_to_zero(times_ps: tuple[int, ...], text: str) -> None:
+    assert plain(change_text(*times_ps)) == text

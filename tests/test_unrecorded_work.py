@@ -1,4 +1,4 @@
-"""Launches at the capture's end whose runs the devices did not record."""
+"""Launches whose runs the devices did not record."""
 
 from __future__ import annotations
 
@@ -18,12 +18,20 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
-def without_runs_after(tpu: Tpu, until_us: float) -> Trace:
-    """The capture of devices that record nothing that ends after an instant."""
+def with_record_of(tpu: Tpu, *spans_us: tuple[float, float]) -> Trace:
+    """The capture of devices that record only what begins and ends within one of some spans."""
     for events_by_core in (tpu.ops, tpu.runs):
         for core, events in events_by_core.items():
-            events_by_core[core] = [event for event in events if event[1] + event[2] <= until_us * US]
+            events_by_core[core] = [
+                event
+                for event in events
+                if any(start * US <= event[1] and event[1] + event[2] <= end * US for start, end in spans_us)
+            ]
     return tpu.trace()
+
+
+def without_runs_after(tpu: Tpu, until_us: float) -> Trace:
+    return with_record_of(tpu, (0, until_us))
 
 
 def messages(trace: Trace) -> dict[str, str]:
@@ -48,8 +56,8 @@ def test_diagnostic_and_verdict_state_that_the_record_ends() -> None:
     trace = without_runs_after(loop(12), 4 * STEP + 800)
     assert messages(trace)["device_record_ends"] == (
         "The record of the device ends 7.75\N{NARROW NO-BREAK SPACE}ms before the host's, although the host launched 8 "
-        "more programs in that time: its buffer was probably full. 8 steps without recorded work are not counted. "
-        "Capture a shorter time."
+        "programs in that time: a buffer was probably full. 8 steps without recorded work are not counted. Capture a "
+        "shorter time."
     )
     assert "partial_steps" not in messages(trace)
     assert session_report(session(trace))["verdict"]["text"].startswith(
@@ -82,3 +90,41 @@ def test_only_steps_without_any_recorded_run_are_cut() -> None:
     tpu.step(200, STEP, 5)
     tpu.launch(300, (310, 5), (400, 100))
     assert len(find_steps(without_runs_after(tpu, 150))) == 1
+
+
+@pytest.mark.parametrize("device", [500, 950])
+def test_steps_before_the_beginning_of_the_devices_record_are_not_counted(device: int) -> None:
+    """The device records the last 7 of 12 steps: the gain is that of a capture of these steps."""
+    trace, short = with_record_of(loop(12, device), (4 * STEP + 800, 99 * STEP)), loop(7, device).trace()
+    assert [step.number for step in find_steps(trace)] == list(range(10, 17))
+    assert find_launches(trace).step.tolist() == [-1] * 5 + list(range(7))
+    assert findings(trace)["tracing_bound"].gain == pytest.approx(findings(short)["tracing_bound"].gain)
+    assert messages(trace)["device_record_begins"].endswith(
+        "5 steps without recorded work are not counted. Capture a longer time."
+    )
+    assert (
+        "before the first recorded run, as the device's record begins late."
+        in (session_report(session(trace))["verdict"]["text"])
+    )
+
+
+def test_a_gap_with_launches_without_recorded_runs_is_unknown() -> None:
+    """The device lost the runs of four launches: the gap of 4.5 ms may be work, so no finding claims it."""
+    trace = with_record_of(loop(12), (0, 4.5 * STEP), (8.6 * STEP, 99 * STEP))
+    gaps = session_report(session(trace), all_gaps=True)["gaps"]["items"]
+    assert [(gap["duration_ps"] // US, gap["kind"]) for gap in gaps if gap["kind"] != "starved"] == [
+        (4500, "unknown")
+    ]
+    assert findings(trace)["tracing_bound"].cost_ps < 6 * 500 * US
+    assert messages(trace)["work_not_recorded"].startswith("The device recorded no run of 4 launches between")
+
+
+def test_launches_on_the_cpu_are_not_missed() -> None:
+    """Calls of which no run is recorded at all run elsewhere, as those of JAX's CPU client beside a TPU."""
+    tpu = loop(8)
+    for step in range(8):
+        tpu.on_main("TfrtCpuExecutable::Execute", step * STEP + 10, 5)
+    trace = tpu.trace()
+    assert len(find_steps(trace)) == 8
+    assert not messages(trace).keys() & {"device_record_begins", "device_record_ends", "work_not_recorded"}
+    assert {gap["kind"] for gap in session_report(session(trace))["gaps"]["items"]} == {"starved"}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import US
 from loops import findings
-from simulated import DEVICE, HOST, STEPS, Simulation, few_examples, mean_step, simulate
+from simulated import DEVICE, HOST, MARKER, STEPS, Simulation, few_examples, mean_step, simulate
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
+from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.trace.model import Trace
 
 
 @given(HOST, DEVICE, st.integers(900, 3000))
@@ -195,6 +198,51 @@ def test_two_mistakes_together(host: int, device: int) -> None:
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
     fixes = Fix(("input",)), Fix(("from_device",), all_reads=True)
     assert step_without(trace, *fixes) == mean_step(without)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_evaluation_between_steps_hides_no_gain(waits: bool) -> None:
+    """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as five steps,
+    and the host waits for that, or goes on loading."""
+
+    def evaluating_loop(loads: bool) -> Trace:
+        simulation = Simulation()
+        for number in range(STEPS):
+            if number == 3:
+                simulation.launch(2500, program="evaluate(9)")
+                if waits:
+                    simulation.wait("PjRtComputationClient::TransferFromDevice")
+            begin = simulation.now
+            simulation.host("next_batch", 800 if loads else 0)
+            simulation.host("forward", 50)
+            simulation.launch(500, marker=True)
+            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        return simulation.tpu.trace()
+
+    trace = evaluating_loop(loads=True)
+    by_id = findings(trace)
+    finding, early = by_id["input_bound"], by_id.get("early_sync")
+    without = sum(step.duration_ps for step in find_steps(evaluating_loop(loads=False)))
+    assert finding.step_if_fixed_ps == pytest.approx(without / STEPS, rel=0.01)
+    assert finding.step_if_fixed_at_worst_ps == 800 * US
+    assert step_without(trace) == (800 + 50 + MARKER) * US
+    assert early is None or early.gain == 0  # the wait for the evaluation is in no step
+
+
+def test_an_evaluation_of_steps_that_are_handed_over_hides_no_gain() -> None:
+    simulation = Simulation()
+    for number in range(STEPS):
+        if number == 3:
+            simulation.launch(2500, program="evaluate(9)")
+        begin = simulation.now
+        simulation.host("forward", 50)
+        simulation.launch(500, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.tpu.trace()
+    runs = find_launches(trace).runs
+    stalls_ps = np.where(runs.duration_ps == 500 * US, 200 * US, 0)
+    assert step_without(trace) == 500 * US
+    assert step_without(trace, Fix(device_ps=stalls_ps)) == (500 - 200) * US
 
 
 def test_loading_during_device_work_delays_the_step_too() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from launching import US
+from launching import US, Tpu
 from loops import findings
 from simulated import DEVICE, HOST, STEPS, SYNC, Simulation, few_examples, mean_step, simulate
 
@@ -214,3 +215,25 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500.
     assert step_without(trace) == (300 - 1 + 7 + 500) * US
     assert step_without(trace, Fix(("from_device",), all_reads=True)) == 500 * US
+
+
+def test_a_late_first_run_is_no_gain_of_waiting_less() -> None:
+    """While another host compiles in the first step, the run that this host launched and waits for does not begin."""
+
+    def gain(late_us: int) -> int:
+        tpu, now = Tpu(), 0
+        for number in range(STEPS):
+            begin = now
+            tpu.on_main("forward", now, 300)
+            start = now + 310 + (0 if number else late_us)
+            tpu.launch(now + 300, (now + 302, 1), (start, 900), enqueue=now + 303)
+            tpu.on_main("PjRtFuture::Await", now + 304, start + 910 - (now + 304))
+            now = start + 910
+            tpu.step(begin, now - begin, number)
+        trace = tpu.trace()
+        without, step = findings(trace)["sync_every_step"].step_if_fixed_ps, step_without(trace)
+        assert without is not None
+        assert step == mean_step(now * US)
+        return step - without
+
+    assert gain(50_000) == pytest.approx(gain(0), abs=2)

@@ -2,7 +2,7 @@
 
 import { card } from '../lib/cards.js';
 import { exportButton } from '../lib/csv.js';
-import { h, labelledSelect } from '../lib/dom.js';
+import { h, labelledSelect, withValue } from '../lib/dom.js';
 import { plural } from '../lib/format.js';
 import { BOUND_WORDS, CSV_HEADS, divisor } from './rows.js';
 
@@ -17,6 +17,17 @@ export function headingText(document) {
     `${plural(Math.round(executions / divisor(document)), 'execution')}${isMean ? ' per step' : ''}` +
     `${cores > 1 ? (isMean ? ' and core' : ' per core') : ''}, by own time`;
 }
+
+/**
+ * Notes on an annotation or op of the link that the drawn work does not have.
+ * @param {import('../lib/link.js').LinkState} state
+ * @param {import('./types').TreeRow[]} tree
+ * @param {import('./types').OpRow[]} rows
+ */
+export const missingTexts = ({ an, op }, tree, rows) => [
+  an && !tree.some(({ key }) => key === an) && `The chosen work has no annotation ${an}, which the link names.`,
+  op && !rows.some(({ id }) => id === op) && `The chosen work has no op ${op}, which the link names.`,
+];
 
 /**
  * @param {{heading: HTMLElement, search: HTMLInputElement, list: HTMLElement}} elements `list` has the table
@@ -37,7 +48,10 @@ export const opsCard = ({ heading, search, list }, { bounds, bound = '', setBoun
         h('span', { class: 'field' }, search, h('kbd', null, '/')),
         labelledSelect(
           'bound by',
-          [['', 'any'], ...bounds.map((name) => /** @type {[string, string]} */ ([name, BOUND_WORDS[name]]))],
+          withValue(
+            [['', 'any'], ...bounds.map((name) => /** @type {[string, string]} */ ([name, BOUND_WORDS[name]]))],
+            bound,
+          ),
           bound,
           setBound,
           'filter-bound',

@@ -8,10 +8,11 @@ import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote } from '../frame/stale-note.js';
 import { csvRows, hasRates, isNearRoof, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
 import { devicesByKey, filterControls, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
-import { headingText, opsCard } from './ops-card.js';
+import { headingText, missingTexts, opsCard } from './ops-card.js';
 import { openPeaksDialog, precisionOf } from './peaks.js';
 import { roofCard } from './roof-card.js';
 import { createRoofline, opTexts } from './roofline.js';
@@ -68,6 +69,7 @@ export function deviceView(app) {
   let loading = null;
 
   const roofline = createRoofline({ select, open, highlight: highlightRow });
+  const noteStale = createStaleNote(app);
 
   const linkedCategory = () => filtersValue(app.link.state.f).get('cat') ?? null;
   /** The document's query: the link's choices, otherwise the defaults. */
@@ -217,6 +219,7 @@ export function deviceView(app) {
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     heading.textContent = headingText(answer);
+    if (!needsAllOps()) noteStale(...missingTexts(app.link.state, tree, rows));
     if (announce) app.live.announce(`${plural(passing.length, 'row')}.`);
   }
 

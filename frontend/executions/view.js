@@ -3,8 +3,10 @@
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
+import { chosenDevices } from '../lib/devices.js';
 import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import {
   count,
@@ -57,6 +59,7 @@ export function executionsView(app) {
   /** @type {ReturnType<typeof sortableTable>|null} */
   let overheadTable = null;
   const aside = h('div', { class: 'side' });
+  const noteStale = createStaleNote(app);
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: stepKey(answer.steps, step) }, 'push');
     void fetchStep(step);
@@ -67,7 +70,8 @@ export function executionsView(app) {
   /** Query parameter for the chosen devices; null if all are chosen. */
   const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
     const { devices } = app.selection();
-    return { devices: devices.length < openSession.devices.length ? listText(devices) : null };
+    const { length } = openSession.devices;
+    return { devices: devices.length < length ? listText(chosenDevices(devices, openSession.devices)) : null };
   };
 
   /** Draws another step; fetches only its runs. @param {number} step index */
@@ -87,7 +91,10 @@ export function executionsView(app) {
 
   /** Draws the link's step, otherwise the default one. */
   function drawLinkedStep() {
-    const step = app.link.state.st ? linkedStepIndex(answer.steps, app.link.state.st) : defaultStep;
+    const { st } = app.link.state;
+    const linkedStep = linkedStepIndex(answer.steps, st);
+    const step = linkedStep < 0 ? defaultStep : linkedStep;
+    noteStale(linkedStep < 0 && staleStepText(st, step < 0 ? '' : `step ${stepKey(answer.steps, step)} is`));
     if (step >= 0) void fetchStep(step);
   }
 

@@ -3,7 +3,7 @@
  * views draw.
  */
 
-import { h, fill } from '../lib/dom.js';
+import { h, fill, refill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
@@ -18,7 +18,7 @@ import { createHostSelection } from './selected-hosts.js';
 import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
-import { hasNewFiles, partialNote, sessionNotes } from './session-notes.js';
+import { createFileWatch, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
 import { createTermTips } from './term-tips.js';
@@ -69,17 +69,17 @@ const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 export function createApp() {
   // Registered before all other keys, so that Escape closes an open menu.
   bindMenuClosing();
-  const link = createLink();
+  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
+  let defaultName = '';
+  const link = createLink(() => defaultName);
   const live = createLiveRegions();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
-  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
+  const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel', tabindex: -1 });
   const main = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
-  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
-  let defaultName = '';
   /** The session that was opened last; it may still be loading. */
   let openedName = '';
   /** @type {Ready|null} */
@@ -98,6 +98,7 @@ export function createApp() {
 
   /** Whether the shown session is being replaced by another one, which the link names already. */
   const isLeaving = () => session !== null && session.session.name !== openedName;
+  const hasNewFiles = createFileWatch();
   const hostSelection = createHostSelection(link, applySelection);
   /** @type {App} */
   const app = {
@@ -193,13 +194,14 @@ export function createApp() {
   function showCard(name, element) {
     views.get(frontView)?.show(false);
     main.dataset.state = name;
-    fill(panel, element);
+    refill(panel, element);
   }
 
   /** @param {string} message @param {() => void} retry */
   function showError(message, retry) {
     // Views of another session than the one that cannot be read stay hidden.
     if (session?.session.name !== openedName) session = null;
+    if (!session) diagnostics.set(openedName, listNotes());
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -216,7 +218,7 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop, link.state);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
@@ -343,18 +345,16 @@ export function createApp() {
       isRefreshing = false;
     }
     captureButton.classList.toggle('hidden', !list.capture);
-    if (!list.sessions.length) {
-      if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => captureButton.click()));
-      return;
+    if (!session && !list.sessions.length) {
+      return showCard('empty', noSessionsCard(list, refreshSessions, () => captureButton.click()));
     }
+    if (hasNewFiles(linkedName(), list) && session) return void openSession(linkedName());
     if (session) {
       if (list.note !== previousList?.note) listNotes().forEach(diagnostics.add);
-      if (hasNewFiles(linkedName(), previousList, list)) return void openSession(linkedName());
       return header.setSessions(list.sessions, linkedName());
     }
     defaultName = list.sessions[0].name;
-    const isListed = list.sessions.some(({ name }) => name === link.state.s);
-    if (link.state.s && !isListed) {
+    if (link.state.s && !list.sessions.some(({ name }) => name === link.state.s)) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NO_SELECTION, s: '' }, 'replace');
       await openSession(defaultName);

@@ -1,6 +1,6 @@
 /** Loads a view's document and draws it. */
 
-import { fill, keepFocus } from '../lib/dom.js';
+import { fill, keepFocus, refill } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
@@ -59,7 +59,7 @@ export function createDocumentView(
       isRequested = false;
       drawn = null;
       const failure = /** @type {Error} */ (error);
-      fill(element, ...cardsOfError(failure, load));
+      refill(element, ...cardsOfError(failure, load));
       app.live.announceError(failure.message);
       app.setState('error');
     } finally {

@@ -4,6 +4,7 @@ import { button, fill, h, labelledSelect, withValue } from '../lib/dom.js';
 import { total } from '../lib/totals.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote, staleText } from '../frame/stale-note.js';
 import {
   card,
   coreCountText,
@@ -51,6 +52,7 @@ export function gapsView(app) {
   const element = h('div', { class: 'cards gaps' });
   const heading = h('span', { class: 'secondary', 'data-testid': 'gap-count' });
   const list = h('div', { class: 'fill' });
+  const noteStale = createStaleNote(app);
   /** @type {Gaps} */
   let answer;
   /** @type {import('../lib/types').Ready} */
@@ -170,6 +172,9 @@ export function gapsView(app) {
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list),
     );
     drawList(announce);
+    const { sel } = app.link.state;
+    const isMissing = sel?.startsWith('gap:') && isComplete && !answer.items.some((gap) => gapText(gap) === sel);
+    noteStale(isMissing && !answer.partial && staleText('gap'));
     return 'ready';
   }
 

@@ -3,7 +3,7 @@
 import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { chip, legend } from '../lib/classes.js';
-import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
+import { count, digits, plural, timeText, unitFor, UNITS } from '../lib/format.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
@@ -28,6 +28,16 @@ import { classLabel } from './verdict.js';
 
 /** Minimum length of the arrival scale, as a share of a step: smaller delays are insignificant. */
 const MIN_SCALE_SHARE = 0.01;
+
+/**
+ * The ends of the scale of step times, both in the unit of the longer one: `41.2` and `43.5 ms`.
+ * @param {number} from µs
+ * @param {number} to µs
+ */
+export function stepTimeEnds(from, to) {
+  const unit = unitFor(to * PS_PER_US);
+  return [digits(from * PS_PER_US / unit.ps, 1), `${digits(to * PS_PER_US / unit.ps, 1)}\u202f${unit.name}`];
+}
 
 /**
  * @param {object} on
@@ -156,7 +166,7 @@ export function createHeatCard(on) {
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
     const ends = showsArrival
       ? ['0', `${timeText(to * PS_PER_US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`]
-      : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
+      : stepTimeEnds(from, to);
     const encoding = !showsArrival
       ? 'step time:'
       : !namedHosts.length

@@ -10,6 +10,7 @@ import { stepArgument, stepKey } from '../lib/link.js';
 import { findHosts, hostsText } from '../lib/host-names.js';
 import { countColumn, linkedOrder, sortableTable, bindSearchKeys, timeColumn } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote, namesSteps, staleText } from '../frame/stale-note.js';
 import { CSV_HEADS, PS_PER_US, csvRows, hostRows, stepsOfLink } from './rows.js';
 import { differenceCard } from './difference.js';
 import { createHeatCard } from './heat-card.js';
@@ -50,6 +51,7 @@ export function hostsView(app) {
   let rowsRange = '';
   /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
+  const noteStale = createStaleNote(app);
   /** Whether the table lists the hosts that were never last one by one, and not in one row. */
   let isExpanded = false;
 
@@ -288,7 +290,19 @@ export function hostsView(app) {
     const hasSteps = answer.steps.number.length > 0;
     fill(element, verdict, ...(hasSeveral && hasSteps ? [heat.element, aside] : [coresCard()]), table);
     drawSelection();
+    noteStaleLink();
     return /** @type {'ready'} */ ('ready');
+  }
+
+  /** Notes a host or steps of the link that the session does not have, once all hosts are read. */
+  function noteStaleLink() {
+    const { hs, st } = app.link.state;
+    if (answer.partial || answer.hosts.name.length < 2) return;
+    const isMissing = answer.steps.number.length > 0 && !selectedRange();
+    noteStale(
+      hs && !answer.hosts.name.includes(hs) && staleText(`host ${hs}`, `${answer.hosts.name[selectedHost()]} is`),
+      isMissing && namesSteps(st) && `The hosts do not have the linked step ${st} in common; all steps are shown.`,
+    );
   }
 
   /** The table of cores, for sessions of one host; null unless several meet in collectives. */

@@ -3,6 +3,19 @@
 /** @param {string} host @param {string} name */
 export const deviceId = (host, name) => `${host}/${name}`;
 
+/**
+ * Chosen devices as requests list them: `HOST/*` in place of all devices of a host, because servers refuse a request
+ * line with thousands of ids.
+ * @param {string[]} chosen ids
+ * @param {{id: string, host: string}[]} devices of the session
+ */
+export function chosenDevices(chosen, devices) {
+  const chosenIds = new Set(chosen);
+  const cutHosts = new Set(devices.flatMap(({ id, host }) => (chosenIds.has(id) ? [] : host)));
+  const items = devices.flatMap(({ id, host }) => (chosenIds.has(id) ? (cutHosts.has(host) ? id : `${host}/*`) : []));
+  return [...new Set(items)];
+}
+
 /** @param {import('./routes').DeviceSummaries} columns @returns {import('./types').Device[]} */
 export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) =>
   host.map((hostName, at) => ({

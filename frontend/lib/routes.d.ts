@@ -276,7 +276,7 @@ export interface ClassDifference {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -468,7 +468,7 @@ export interface ComparedOp {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -552,7 +552,7 @@ export interface ComparedWork {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -606,7 +606,7 @@ export interface CompileRow {
   frames: string[];
   /** Id of the event in the timeline. */
   event: string;
-  /** Idle time in gaps of at least 10 µs during the compilation, by id of the device; devices without any are left out. */
+  /** Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left out. */
   idle_ps: Record<string, number>;
   /** Other graphs with modules of the same name. */
   graphs_of_same_name: string[];
@@ -1024,7 +1024,7 @@ export interface ExecutionRow {
   overhead_ps: number;
   /** Ids of the programs with that name, decimal strings. */
   program_ids: string[];
-  /** What launched most of the runs. */
+  /** What launched most of the runs whose launch is known; `other` if none is. */
   kind: ExecutionKind;
   /** Minimum, median and maximum over the runs. */
   spread: Spreads;
@@ -1116,19 +1116,19 @@ export interface Finding {
   advice: string;
   /** Idle time or repeated work that it explains, over all cores. */
   cost_ps: number;
-  /** Mean step after a fix, at best; `null` where nothing can be replayed. */
+  /** Mean step after a fix, at best; `null` where nothing can be replayed, or nothing is to be gained. */
   step_if_fixed_ps: number | null;
-  /** Mean step after a fix, at worst; `null` where nothing can be replayed. */
+  /** Mean step after a fix, at worst; `null` where `step_if_fixed_ps` is. */
   step_if_fixed_at_worst_ps: number | null;
-  /** Share of a step that a fix saves, at best; of the devices' spans, if nothing can be replayed; `null` if the finding costs nothing. */
+  /** Share of a step that a fix saves, at best: of the usual step if it recurs, of the mean step if it happened once, of the step without the mistakes if it is a limit; of the devices' spans, if nothing can be replayed; `null` if the finding costs nothing. */
   gain: number | null;
-  /** Share of a step that a fix saves, at worst; `null` where nothing can be replayed. */
+  /** Share of a step that a fix saves, at worst; `null` where `step_if_fixed_ps` is. */
   gain_at_worst: number | null;
   /** How often it happens; `null` if no step is affected. */
   recurs: "every_step" | "some_steps" | "once" | null;
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;
-  /** Up to 20 intervals in which it occurs; the longest first. */
+  /** Up to 20 intervals in which it occurs; the longest first, of gaps those of which it explains most. */
   windows: FindingWindow[];
   /** `mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault. */
   kind: "mistake" | "limit" | null;
@@ -1690,7 +1690,7 @@ export interface InputPipeline {
   send_hidden: number | null;
   /** `idle_ps` as a share of the spans of the devices. */
   share: number;
-  /** What `share` means: at least 10 %, at least 3 %, less, or not known. */
+  /** What `share` means: at least 10 %, at least 3 %, less, or not known. With `late_hosts`, the gain of the finding `straggler` counts if it is larger. */
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
   /** Hosts that hold up the others by loading. */
   late_hosts: string[];
@@ -1930,7 +1930,7 @@ export interface Measure {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -2952,7 +2952,7 @@ export interface StepTotals {
   early_syncs: number;
   /** Input syncs: executions that compute the inputs of a dynamo execution. */
   input_syncs: number;
-  /** Transfers from devices. */
+  /** Reads from devices on the driving threads. */
   from_device: number;
 }
 
@@ -3022,7 +3022,7 @@ export interface TestedTimePair {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -3302,6 +3302,8 @@ export interface WindowHost {
   host: string;
   /** Time by class; adds up to the window. */
   by_class_ps: Partial<Record<ClassName, number>>;
+  /** By class, the id of the thread's row whose events decide most of its time; a class that no event decides is left out. */
+  row_by_class: Partial<Record<ClassName, string>>;
 }
 
 /** What a thread does in the window. */

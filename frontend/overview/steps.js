@@ -14,6 +14,7 @@ import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { createStepBrush } from '../lib/step-brush.js';
+import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { listedStepsText, stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
@@ -42,6 +43,7 @@ const COUNTS = [
 /** @param {import('../frame/app.js').App} app */
 export function createSteps(app) {
   const element = h('div', { class: 'steps' });
+  const noteStale = createStaleNote(app);
   const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
   const brush = createStepBrush('steps-brush', (step) => {
     first = step;
@@ -64,6 +66,7 @@ export function createSteps(app) {
   const hostSelect = labelledSelect('host', [], '', (name) => { showHost(name); draw(); }, 'steps-host');
   /** @type {Set<number|null>} */
   let repeatedNumbers = new Set();
+  let areAllListed = true;
   /** @type {ReturnType<typeof sortableTable>|null} */
   let stepTable = null;
   const toggle = button(
@@ -283,8 +286,16 @@ export function createSteps(app) {
     showLinked();
   }
 
+  /** Notes a linked step that the session does not have. */
+  function noteStaleStep() {
+    const { st } = app.link.state;
+    const exists = allSteps.some((step) => keyOf(step) === st || nameOf(step) === st);
+    noteStale(areAllListed && !exists && staleStepText(st));
+  }
+
   /** Shows the linked step: its host, and the range of bars that contains it. */
   function showLinked() {
+    noteStaleStep();
     const linked = allSteps.find((step) => keyOf(step) === app.link.state.st);
     if (linked && hosts.length && linked.host !== host) {
       showHost(linked.host);
@@ -305,8 +316,9 @@ export function createSteps(app) {
       { code: 'Period', shift: false, run: () => move(1) },
     ],
     /** @param {import('../lib/routes').Overview} answer @param {import('../lib/types').Ready} session */
-    open({ steps: { columns, count }, ranks: rankIndices }, { session }) {
+    open({ steps: { columns, count }, ranks: rankIndices, partial }, { session }) {
       allSteps = stepRows(columns);
+      areAllListed = allSteps.length === count && !partial;
       const byNumber = groupBy(allSteps, ({ number }) => number);
       repeatedNumbers = new Set([...byNumber].flatMap(([number, { length }]) => (length > 1 ? [number] : [])));
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
@@ -350,6 +362,7 @@ export function createSteps(app) {
             ),
       );
       if (steps.length) draw();
+      noteStaleStep();
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { coreCountText, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
@@ -37,6 +38,7 @@ export function overviewView(app) {
   /** @type {import('../lib/views').DeviceTime[]} */
   let idle = [];
   const steps = createSteps(app);
+  const noteStale = createStaleNote(app);
 
   function draw() {
     const isSubset = app.selectedDevices(devices).length < devices.length;
@@ -54,6 +56,8 @@ export function overviewView(app) {
     );
     steps.open(answer, session);
     markLinked(element, app);
+    const [, finding] = /^fin:(.+)$/.exec(app.link.state.sel ?? '') ?? [];
+    noteStale(finding && !answer.partial && !answer.findings.some(({ id }) => id === finding) && staleText('finding'));
   }
 
   const data = createDocumentView(app, 'overview', element, (next, nextSession) => {

@@ -2,6 +2,7 @@
 
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
+import { createStaleNote, staleStepText, staleText } from '../frame/stale-note.js';
 import { chip, legend } from '../lib/classes.js';
 import { card, deviceName, hostCountText, link, noDeviceCard, windowLinkState } from '../lib/cards.js';
 import { count, cutMiddle, plural, UNITS } from '../lib/format.js';
@@ -66,16 +67,22 @@ export function propagationView(app) {
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
     app.open(windowLinkState(start_ps, end_ps));
+  const noteStale = createStaleNote(app);
+  /** The link's device, unless it is known not to be in the session. @param {import('../lib/types').Ready} ready */
+  function linkedDevice({ devices, chosen_hosts }) {
+    const linked = filtersValue(app.link.state.f).get('device');
+    return chosen_hosts || devices.some(({ id }) => id === linked) ? linked : undefined;
+  }
   /** The query for the link's selection, unless the view shows it already. */
   const pendingQuery = () => app.link.state.sel !== shownSelection && selectionQuery(app.link.state.sel);
   const linkedChoices = () =>
     JSON.stringify([stepArgument(app.link.state.st), filtersValue(app.link.state.f).get('device')]);
-  const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
-    const selected = app.selectedDevices(devices);
-    const firstSelected = selected.length < devices.length ? selected[0]?.id : null;
+  const documentQuery = (/** @type {import('../lib/types').Ready} */ ready) => {
+    const selected = app.selectedDevices(ready.devices);
+    const firstSelected = selected.length < ready.devices.length ? selected[0]?.id : null;
     return {
       step_number: stepArgument(app.link.state.st),
-      ...(pendingQuery() || { device: filtersValue(app.link.state.f).get('device') ?? firstSelected }),
+      ...(pendingQuery() || { device: linkedDevice(ready) ?? firstSelected }),
     };
   };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
@@ -295,7 +302,13 @@ export function propagationView(app) {
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
-    if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
+    const { st, f } = app.link.state;
+    const device = filtersValue(f).get('device');
+    noteStale(
+      next.stale && staleText('selection'),
+      stepArgument(st) !== stepOf(next) && staleStepText(st, next.step ? `${stepName(next)} is` : ''),
+      ready.devices.length > 0 && device && !linkedDevice(ready) && staleText(`device ${device}`, 'another one is'),
+    );
     const selection = selectionValue(sel);
     /**
      * Whether an interval is the link's selection: links round windows to ns, and have only the start of events.

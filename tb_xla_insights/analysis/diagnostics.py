@@ -15,8 +15,8 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.analysis.steps.partial_steps import steps_after_device_record
-from tb_xla_insights.analysis.steps.sources import recorded_times
+from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
+from tb_xla_insights.analysis.steps.sources import find_unrecorded_work, recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times
@@ -87,8 +87,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "device_without_work", "warning", f"{text} Capture again; one profiler at a time can trace a GPU."
         )
-    if end := _end_of_device_record(trace):
-        yield Diagnostic("device_record_ends", "warning", end)
+    yield from _device_record_diagnostics(trace)
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
         step_code = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
@@ -128,23 +127,45 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         )
 
 
-def _end_of_device_record(trace: Trace) -> str | None:
-    """Returns a message if the devices recorded nothing of what the host launched at the end of the capture; else
-    None."""
-    unrecorded = find_launches(trace).unrecorded
-    if unrecorded is None or not unrecorded.ends_early:
-        return None
-    several = len(trace.devices) > 1
-    steps = steps_after_device_record(trace)
-    not_counted = (
-        f" {plural(steps, 'step')} without recorded work {'is' if steps == 1 else 'are'} not counted."
-    )
-    return (
-        f"The record of the {'devices' if several else 'device'} ends {brief_time(unrecorded.duration_ps)} before the "
-        f"host's, although the host launched {plural(unrecorded.launches, 'more program')} in that time: "
-        f"{'their buffers were' if several else 'its buffer was'} probably full.{not_counted if steps else ''} "
-        "Capture a shorter time."
-    )
+def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
+    """Yields diagnostics if the devices did not record what the host launched."""
+    unrecorded = find_unrecorded_work(trace)
+    devices = "devices" if len(trace.devices) > 1 else "device"
+    late, lost_at_end = steps_outside_device_record(trace)
+    for id_, part, steps, when, ending in (
+        (
+            "begins",
+            unrecorded.before,
+            late,
+            "after",
+            "the profiler probably started there later.{} Capture a longer time.",
+        ),
+        (
+            "ends",
+            unrecorded.after,
+            lost_at_end,
+            "before",
+            "a buffer was probably full.{} Capture a shorter time.",
+        ),
+    ):
+        if part is not None and part.is_long:
+            skipped = (
+                f" {plural(steps, 'step')} without recorded work {'is' if steps == 1 else 'are'} not counted."
+            )
+            text = (
+                f"The record of the {devices} {id_} {brief_time(part.duration_ps)} {when} the host's, although the "
+                f"host launched {plural(part.launches, 'program')} in that time: "
+            )
+            yield Diagnostic(
+                f"device_record_{id_}", "warning", text + ending.format(skipped if steps else "")
+            )
+    if unrecorded.between:
+        launches = plural(unrecorded.between, "launch", "launches")
+        text = (
+            f"The {devices} recorded no run of {launches} between the first run and the last one: idle time there may "
+            "be work, and steps may have more work than is shown."
+        )
+        yield Diagnostic("work_not_recorded", "warning", f"{text} Capture a shorter time.")
 
 
 def _step_time_difference(trace: Trace, framework: str) -> str | None:

@@ -4,7 +4,7 @@ compilations."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak, Metric, UnreadLine
@@ -116,12 +116,12 @@ class Metrics:
         valid = [count for count in samples if count is not None]
         return sum(valid) if valid and len(valid) == len(samples) else None
 
-    def total(self, unit: str, *names: str) -> int | float | None:
+    def total(self, unit: Literal["ps", "bytes"], *names: str) -> int | None:
         """Returns the sum of the totals of the metrics of these names; None if there is none in that unit."""
         metrics = (self.metrics[name] for name in names if name in self.metrics)
         totals = [metric["total"] for metric in metrics if metric["unit"] == unit]
         valid = [total for total in totals if total is not None]
-        return sum(valid) if valid else None
+        return round(sum(valid)) if valid else None
 
 
 def _difference(start: _Number | None, end: _Number | None) -> _Number | None:

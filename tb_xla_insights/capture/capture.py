@@ -63,8 +63,10 @@ class SessionCapture:
         path = paths.expand(logdir)
         if not path:
             raise InputError("no LOGDIR; specify a directory that the profiled process can write to")
+        if os.fsencode(path).decode(errors="replace") != path:
+            raise InputError(f"{path}: not a name in UTF-8, as servers need it; specify another LOGDIR")
         # Absolute, since the server has another working directory.
-        self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
+        self.root = f"{paths.run_directory(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
         self._requested_at: float | None = None
@@ -173,6 +175,14 @@ class SessionCapture:
             host.state, host.message = "waiting", problem.message
             if not problem.is_retryable or not retries_left or self._stop.wait(_RETRY_SECONDS):
                 break
+            if problem.is_busy and files.path_kind(self._path(host)):
+                # The other profile is that of a capture which began in the same second and took the session's name.
+                if len(self.hosts) > 1:
+                    host.message = (
+                        f"{host.address}: another capture has written {self._path(host)}; capture again"
+                    )
+                    break
+                self.session = _new_session(self.root)
         host.state = "cancelled" if self._stop.is_set() else "error"
 
     def _attempt(self, host: Host, server: Server) -> Problem | None:
@@ -193,7 +203,7 @@ class SessionCapture:
             if not is_too_long(error):
                 return refusal(host.address, self.directory, error)
             is_empty = False
-        path = f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
+        path = self._path(host)
         if is_empty:
             _remove(path)
             return Problem(
@@ -208,6 +218,9 @@ class SessionCapture:
             )
         host.bytes = size
         return None
+
+    def _path(self, host: Host) -> str:
+        return f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
 
     def _wait_for_file(self, path: str) -> int | None:
         """The size of the file that a server reported as written; None if it does not appear."""

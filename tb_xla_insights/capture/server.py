@@ -57,10 +57,12 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """Why there is no capture, in one line; `is_retryable` if another attempt may succeed."""
+    """Why there is no capture, in one line; `is_retryable` if another attempt may succeed, `is_busy` if another profile
+    is being taken."""
 
     message: str
     is_retryable: bool = False
+    is_busy: bool = False
 
 
 class Server:
@@ -150,9 +152,8 @@ def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return Problem(f"{address}: no answer; check that the process still runs, or capture a shorter time")
     if "another profiling session" in detail.lower():
-        return Problem(
-            f"{address}: another profile is being taken there; wait until it has ended", is_retryable=True
-        )
+        message = f"{address}: another profile is being taken there; wait until it has ended"
+        return Problem(message, is_retryable=True, is_busy=True)
     if _FILE_ERROR.search(detail):
         return Problem(
             f"{address}: the server cannot write to {directory} ({detail}); "
@@ -169,26 +170,34 @@ def _unreachable(address: str, detail: str) -> Problem:
     if re.search(r"http1|HTTP/1|parsing HTTP/2|SETTINGS", detail):
         return Problem(f"{address}: the service there is not a profiler server; check the port")
     if re.search(r"refused|failed to connect", detail, re.I):
-        if _listens(address):
+        listens = _listens(address)
+        if listens:
             return Problem(
                 f"{address}: the service there is not a profiler server; check the port", is_retryable=True
             )
-        number = port(address)
-        server = f"xp.start_server({number}), jax.profiler.start_server({number})"
-        start = f"start the profiler server in the training process ({server})"
-        return Problem(
-            f"{address}: nothing listens there; {start} and check host and port", is_retryable=True
-        )
-    if re.search(r"reset|closed|GOAWAY|broken pipe", detail, re.I):
+        if listens is False:
+            number = port(address)
+            server = f"xp.start_server({number}), jax.profiler.start_server({number})"
+            start = f"start the profiler server in the training process ({server})"
+            return Problem(
+                f"{address}: nothing listens there; {start} and check host and port", is_retryable=True
+            )
+    elif re.search(r"reset|closed|GOAWAY|broken pipe", detail, re.I):
         return Problem(f"{address}: the process ended during the capture; start it and capture again")
-    return Problem(f"{address}: cannot be reached ({detail}); check host, port and tunnel", is_retryable=True)
+    cause = detail.rpartition("last error: ")[2]
+    return Problem(
+        f"{address}: cannot be reached ({cause}); check host, port, firewall and tunnel", is_retryable=True
+    )
 
 
-def _listens(address: str) -> bool:
-    """Whether a service listens at any IP address of the host name; gRPC reports the error of only one."""
+def _listens(address: str) -> bool | None:
+    """Whether a service listens at any IP address of the host name; None if none of them answers, as behind a
+    firewall. gRPC reports the error of only one."""
     url = urlsplit(f"//{address}")
     try:
-        socket.create_connection((url.hostname, url.port), timeout=1).close()
-    except OSError:
-        return False
+        socket.create_connection((url.hostname, url.port), timeout=1, all_errors=True).close()
+    except ExceptionGroup as group:
+        return False if group.subgroup(ConnectionRefusedError) else None
+    except OSError:  # the name is not resolved any more
+        return None
     return True

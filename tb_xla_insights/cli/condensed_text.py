@@ -19,9 +19,12 @@ Document = Mapping[str, Any]
 
 
 def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
-    """Prints the devices whose duty cycles are far below the median, the others and all; times are means per core."""
-    title = f"Devices ({units.count(len(devices))} cores; those far below the median; times per core)"
+    """Prints the devices whose duty cycles are farthest below the median (see `split_devices`), the others, and all;
+    times are means per core."""
     rows = condensed_device_rows(devices, duty)
+    # The last row is the mean of all devices, which stands alone if none is named.
+    named = "; those farthest below the median" if len(rows) > 1 else ""
+    title = f"Devices ({units.count(len(devices))} cores{named}; times per core)"
     out.print(elements.table(DEVICES.without("modules", "ops"), rows, title=title))
 
 

@@ -133,9 +133,11 @@ def print_gaps(out: Console, document: Document) -> None:
 def _print_patterns(out: Console, gaps: Document) -> None:
     from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
-    if gaps["patterns"]:
-        rows = patterns_with_kind(gaps)[: elements.MAX_ROWS]
-        out.print(elements.table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": cause_text}))
+    if rows := patterns_with_kind(gaps):
+        longest_note = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
+        title = f"{GAP_PATTERNS.title} ({GAP_PATTERNS.note}{longest_note})"
+        definition = GAP_PATTERNS.without("by_class_ps")
+        out.print(elements.table(definition, rows[: elements.MAX_ROWS], {"cause": cause_text}, title=title))
 
 
 def _print_longest_gaps(out: Console, document: Document) -> None:

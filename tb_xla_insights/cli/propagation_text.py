@@ -49,7 +49,10 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
 def _print_order(out: Console, programs: Sequence[Document]) -> None:
     if not programs:
         return
-    out.print(elements.table(PHASES, programs[: elements.MAX_ROWS]))
+    count = units.count(len(programs))
+    more = f"; the first {elements.MAX_ROWS} of {count}" if len(programs) > elements.MAX_ROWS else ""
+    title = f"{PHASES.title} ({PHASES.note}{more})"
+    out.print(elements.table(PHASES, programs[: elements.MAX_ROWS], title=title))
 
 
 def _print_ops(out: Console, definition: Definition, rows: Sequence[Document], paths: Container[str]) -> None:

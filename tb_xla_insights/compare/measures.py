@@ -171,7 +171,8 @@ def _row(
         "verdict": judged["verdict"],
     }
     if unit == "ps":
-        row["a_ps"], row["b_ps"], row["difference_ps"] = a, b, _difference(a, b)
+        a_ps, b_ps = (None if value is None else round(value) for value in pair)
+        row["a_ps"], row["b_ps"], row["difference_ps"] = a_ps, b_ps, _difference(a_ps, b_ps)
     else:
         row["a"], row["b"], row["difference"] = a, b, _difference(a, b)
     return row

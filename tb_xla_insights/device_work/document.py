@@ -225,7 +225,8 @@ def _step_row(step: Mapping[str, Any], roof: Roof) -> Row:
 
 
 def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
-    """Returns the mean step per core, and the number of `steps`; None without steps."""
+    """Returns the mean step per core, and the number of `steps`, those of hosts with cores; None without steps."""
+    steps = [step for step in steps if step["cores"]]
     core_steps = sum(step["cores"] for step in steps)
     if not core_steps:
         return None

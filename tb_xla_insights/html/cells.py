@@ -26,21 +26,23 @@ _SHARE_SUFFIXES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
 """Suffixes of keys of shares from 0 to 1."""
 
 _IDENTIFIER_SUFFIXES = ("number", "index", "step")
-"""Suffixes of keys of integers that identify something and count nothing."""
+"""Suffixes of keys of integers that identify something and count nothing, unless they end in `per_step`."""
 
 _STYLE = """
 .xla-insights{font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums;
 --line:color-mix(in srgb,currentColor 20%,transparent);--faint:color-mix(in srgb,currentColor 7%,transparent);
 --ink-2:color-mix(in srgb,currentColor 78%,transparent)}
 .xla-insights,.xla-insights section{display:grid;grid-template-columns:minmax(0,1fr);gap:8px}
-.xla-insights :is(p,h2,h3,ol,dl,dd){margin:0;padding:0;font-size:12px;line-height:16px}
+.xla-insights :is(p,h2,h3,ol,dl,dt,dd){margin:0;padding:0;font-size:12px;line-height:16px}
 .xla-insights p.lead{font-size:16px;line-height:22px}
 .xla-insights :is(small,dt,th,p.note){font-weight:400;font-size:11px;color:var(--ink-2)}
 .xla-insights h2 small{margin-left:8px}
 .xla-insights span+span:not(.tag)::before{content:" · "}
 .xla-insights dl{display:flex;flex-wrap:wrap;gap:8px 24px}
 .xla-insights dl>div{display:flex;flex-direction:column-reverse}
+.xla-insights :is(dt,dd){float:none;width:auto}
 .xla-insights dd{font-size:16px;line-height:20px;font-weight:600}
+.xla-insights h2{font-weight:600}
 .xla-insights h3{display:flex;flex-wrap:wrap;gap:4px 8px;align-items:baseline;font-weight:600}
 .xla-insights h3 span+span::before,.xla-insights h3+.gain::before{content:none!important}
 .xla-insights .group{padding:4px 8px;background:var(--faint)}
@@ -58,11 +60,14 @@ border-bottom:1px solid var(--line)}
 .xla-insights table{border-collapse:collapse;margin:0}
 .xla-insights :is(th,td){padding:3px 8px;text-align:left;white-space:nowrap;border:0;font-size:12px;
 border-bottom:1px solid var(--line)}
+.xla-insights th{font-size:11px;font-weight:400}
 .xla-insights .num{text-align:right}
 .xla-insights .bar{height:8px;width:84px;background:var(--line)}
 .xla-insights .bar i{display:block;height:8px;background:var(--ink-2)}
 .xla-insights iframe{display:block;width:100%;border:1px solid var(--line);border-radius:4px}
-"""
+""".replace(".xla-insights", ".xla-insights" * 3)
+"""Selectors repeat the class, because JupyterLab's rules for outputs (`:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon
+td`) take precedence over those with one class."""
 
 
 def session_cell(document: Row) -> Markup:
@@ -129,8 +134,8 @@ def _number(key: str, value: float | None) -> str:
     if key.endswith(_SHARE_SUFFIXES):
         return units.share(value)
     if isinstance(value, float):
-        return f"{value:.4g}"
-    if key.endswith(_IDENTIFIER_SUFFIXES):
+        return f"{value:.4g}" if abs(value) < 10_000 else units.count(round(value))
+    if key.endswith(_IDENTIFIER_SUFFIXES) and not key.endswith("per_step"):
         return units.MISSING if value is None else str(value)
     return units.count(value)
 

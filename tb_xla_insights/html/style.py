@@ -81,13 +81,15 @@ border:1px dashed var(--hatch)!important}
 .chart line{stroke:var(--line)}
 .chart .busy{stroke:var(--ink);stroke-width:2}
 details summary{cursor:pointer;color:var(--accent)}
-@media print{body{max-width:none;padding:0}.card{border-color:var(--line-2)}}
+@media print{body{max-width:none;padding:0;background:none;print-color-adjust:exact}.card{border-color:var(--line-2)}
+.scroll{overflow:visible}th,td{padding:0 4px;white-space:normal}tr,summary{break-inside:avoid}
+.wide{break-inside:auto}.stack{min-width:60px}.text{min-width:0}}
 """
 
 
 def style() -> str:
-    """The style sheet. Its colours are those of the interface, dark in the system's dark mode."""
+    """The style sheet. Its colours are those of the interface, dark in the system's dark mode, and light on paper."""
     colours = {
         bool(dark): block for dark, block in _ROOT.findall((page_folder() / "styles.css").read_text("utf-8"))
     }
-    return f":root{colours[False]}\n@media (prefers-color-scheme:dark){{:root{colours[True]}}}{_LAYOUT}"
+    return f":root{colours[False]}\n@media screen and (prefers-color-scheme:dark){{:root{colours[True]}}}{_LAYOUT}"

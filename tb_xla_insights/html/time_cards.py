@@ -125,11 +125,15 @@ def steps_card(document: Row) -> Markup | None:
 
 
 def patterns_card(document: Row) -> Markup | None:
-    rows = patterns_with_kind(document["gaps"])[:_MAX_PATTERNS]
+    rows = patterns_with_kind(document["gaps"])
     if not rows:
         return None
-    patterns = defined_table(GAP_PATTERNS.without("by_class_ps"), rows, {"cause": _cause_chip})
-    return card(GAP_PATTERNS.title, GAP_PATTERNS.note, patterns, wide=True)
+    definition = GAP_PATTERNS.without("by_class_ps")
+    patterns = defined_table(definition, rows[:_MAX_PATTERNS], {"cause": _cause_chip})
+    longest_note = (
+        f"; the {_MAX_PATTERNS} longest of {units.count(len(rows))}" if len(rows) > _MAX_PATTERNS else ""
+    )
+    return card(GAP_PATTERNS.title, f"{GAP_PATTERNS.note}{longest_note}", patterns, wide=True)
 
 
 def gaps_card(document: Row) -> Markup | None:

@@ -14,7 +14,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.remote import MODIFIED_TIME_KEYS, remote_fingerprint
 from tb_xla_insights.files.source import is_url, local_fingerprint
-from tb_xla_insights.logdir.paths import MAX_DEPTH, is_capture, is_session_directory, parent
+from tb_xla_insights.logdir.paths import MAX_DEPTH, decoded, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
 
 _YEAR_10000_NS = 253_402_300_800 * 10**9
@@ -76,7 +76,7 @@ def inspect_path(path: str) -> PathContents | None:
             return PathContents("session", direct)
         return captures_under(path)
     with Remote(path) as remote:
-        if is_capture(path):
+        if is_capture(decoded(path)):
             info = remote.info()
             return PathContents("capture", [_remote_info(path, info)]) if info else None
         infos = remote.list_files()

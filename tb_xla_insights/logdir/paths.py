@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import unquote
 
 from tb_xla_insights.files.source import is_url
 
@@ -21,6 +22,20 @@ def expand(path: str) -> str:
 
 def absolute(path: str) -> str:
     return path if is_url(path) else os.path.abspath(path)
+
+
+def decoded(path: str) -> str:
+    """The path from which names are formed: a web address without its query, such as a signature, and decoded."""
+    is_web_address = path.startswith(("http://", "https://"))
+    return unquote(path.partition("?")[0]) if is_web_address else path
+
+
+def run_directory(logdir: str) -> str:
+    """The absolute directory to which profilers append `plugins/profile`: the logdir, or its run if the logdir is a
+    run's `plugins/profile`, in which appended directories would not be found."""
+    path = absolute(logdir)
+    run = path.removesuffix("/plugins/profile")
+    return path if run == "" or run.endswith(":/") else run
 
 
 def parent(path: str) -> str:

@@ -83,10 +83,13 @@ class Pod:
         return self.comparison.arrivals, [host.name for host in self.comparison.hosts]
 
     def hosts_of(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
-        """The indices of the hosts of rows or events, and of devices, by their ids; unknown ids are ignored."""
+        """The indices of the hosts of rows or events, and of devices, by their ids; `HOST/*` are all devices of a host.
+        Unknown ids are ignored."""
         indices = {host for host in map(host_of_id, ids) if host is not None}
         names = [host["name"] for host in self.report["session"]["hosts"]]
-        host_names = {row["id"]: row["host"] for row in self.report["devices"]}
+        host_names = {row["id"]: row["host"] for row in self.report["devices"]} | {
+            f"{name}/*": name for name in names
+        }
         return indices | {names.index(host_names[device]) for device in devices if device in host_names}
 
     def hosts_of_step(self, step: int | None, use_default: bool = False) -> set[int]:

@@ -153,7 +153,7 @@ def _sessions_in(path: str) -> list[SessionFiles]:
     if contents.kind == "capture":
         return [_single_capture_session(expanded, contents.captures[0])]
     if contents.kind == "session":
-        return [_session_files(posixpath.basename(paths.absolute(expanded)), expanded, contents.captures)]
+        return [_session_files(_base_name(expanded), expanded, contents.captures)]
     if not contents.captures:
         if contents.unreadable:
             text = _unreadable_text(contents.unreadable)
@@ -179,7 +179,7 @@ def _sessions(captures_of_roots: Iterable[tuple[Root, Sequence[FileInfo]]]) -> l
 
 
 def _single_capture_session(path: str, file: FileInfo) -> SessionFiles:
-    directory, file_name = posixpath.split(paths.absolute(path))
+    directory, file_name = posixpath.split(paths.decoded(paths.absolute(path)))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
     host = _printable(file_name.removesuffix(SUFFIX))
     name = _printable(posixpath.basename(directory)) if in_session else host
@@ -198,20 +198,22 @@ def _names_text(sessions: Sequence[SessionFiles]) -> str:
 
 
 def _session_files(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
-    hosts = (
-        HostFile(_printable(posixpath.basename(info.path).removesuffix(SUFFIX)), info) for info in captures
-    )
+    hosts = (HostFile(_printable(_base_name(info.path).removesuffix(SUFFIX)), info) for info in captures)
     ordered = sorted(hosts, key=lambda host: (natural_key(host.name), host.file.path))
     return SessionFiles(_printable(name), directory, tuple(ordered))
 
 
 def _session_name(root: Root, directory: str) -> str:
     """`<run>/<session>`, or `<session>` for a run at the root; the run's path is relative to the root."""
-    base = paths.absolute(root.path)
-    run_directory, session = posixpath.split(paths.absolute(directory))
+    base = paths.decoded(paths.absolute(root.path))
+    run_directory, session = posixpath.split(paths.decoded(paths.absolute(directory)))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
     is_inside = run.split("/")[0] not in (".", "..")
     return "/".join(filter(None, (root.group, run if is_inside else "", session)))
+
+
+def _base_name(path: str) -> str:
+    return posixpath.basename(paths.decoded(paths.absolute(path)))
 
 
 def _printable(name: str) -> str:

@@ -79,9 +79,10 @@ class Load:
                 f"{self.files.name}: its files have changed, and it was read again; reload the page"
             )
 
-    def is_worth_retrying(self) -> bool:
-        """Whether reading failed and the files have changed since."""
-        return self.error is not None and current_files(self.listed) != self._files_at_start
+    @property
+    def has_other_files(self) -> bool:
+        """Whether a local session's files have changed since reading began."""
+        return current_files(self.listed) != self._files_at_start
 
     @property
     def done(self) -> bool:
@@ -217,7 +218,7 @@ class Store:
         """
         with self._lock:
             load = self._loads.get(name)
-        if load is not None and not (load.done and (reload or load.is_worth_retrying())):
+        if load is not None and not (load.done and (reload or self._is_worth_retrying(load))):
             self._touch(load)
             return load
         if reload:
@@ -263,6 +264,11 @@ class Store:
         """Whether the files, as the logdir was last listed, differ from those that were read."""
         listed = self.listing.last_seen(load.files.name)
         return listed is not None and listed not in (load.files, load.listed)
+
+    def _is_worth_retrying(self, load: Load) -> bool:
+        """Whether reading failed and the files have changed since; those of a remote session as they were last
+        listed."""
+        return load.error is not None and (load.has_other_files or self.has_changed(load))
 
     def _touch(self, load: Load) -> None:
         """Marks a session as recently used. Its views memoise results, so the memory of all sessions is measured again

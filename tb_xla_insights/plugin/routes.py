@@ -174,7 +174,7 @@ class Routes:
         devices = arguments.names("devices")
 
         def view(session: SessionTrace) -> Executions:
-            return execution_views.executions(session, step, devices)
+            return execution_views.executions(session, step, None if devices is None else frozenset(devices))
 
         return self._report_view(arguments, view, devices or [], step, use_default=step is None)
 

@@ -96,6 +96,11 @@ class HostComparison:
         steps = self.late_hosts.steps
         return len(np.unique(np.concatenate(steps))) if self.late_hosts.are_equally_late else len(steps[0])
 
+    def is_always_late(self, position: int) -> bool:
+        """Whether a late party, given by its position in `late_hosts.parties`, is late in nearly every step."""
+        late_hosts, step_count = self.late_hosts, self.party_arrivals.step_count
+        return late_hosts.are_equally_late or len(late_hosts.steps[position]) >= EVERY_STEP_SHARE * step_count
+
     def late_ps(self, position: int) -> int:
         """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in its
         `late_hosts.steps` (none: in all steps); of equally late parties, relative to the median of the others."""
@@ -216,18 +221,16 @@ def compare_hosts(hosts: Sequence[HostInput]) -> HostComparison:
 
 def _find_causes(comparison: HostComparison) -> list[Cause | None]:
     """Returns `HostComparison.causes`."""
-    late_hosts, arrivals = comparison.late_hosts, comparison.arrivals
+    late_hosts = comparison.late_hosts
     if late_hosts.kind == "changing":
         return [None if comparison.core_arrivals else _changing_cause(comparison)]
     if comparison.core_arrivals:
         return [_core_cause(comparison.hosts[0], party) for party in late_hosts.parties]
     causes = []
     for position, (party, steps) in enumerate(zip(late_hosts.parties, late_hosts.steps, strict=True)):
-        is_always = len(steps) >= EVERY_STEP_SHARE * arrivals.step_count or late_hosts.are_equally_late
         late_ps = comparison.late_ps(position)
-        causes.append(
-            find_cause(comparison.table, party, comparison.median_host, late_ps, None if is_always else steps)
-        )
+        late_steps = None if comparison.is_always_late(position) else steps
+        causes.append(find_cause(comparison.table, party, comparison.median_host, late_ps, late_steps))
     return causes
 
 

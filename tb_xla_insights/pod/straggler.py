@@ -185,18 +185,16 @@ def _first_names(names: list[str]) -> str:
 
 def _reason(comparison: HostComparison, names: list[str]) -> str:
     """Returns what takes longer, for each cause on its first host."""
-    first_of_cause: dict[str, tuple[str, Cause]] = {}
-    for name, cause in zip(names, comparison.causes, strict=True):
+    first_of_cause: dict[str, tuple[int, Cause]] = {}
+    for position, cause in enumerate(comparison.causes):
         if cause is not None:
-            first_of_cause.setdefault(cause.name, (name, cause))
+            first_of_cause.setdefault(cause.name, (position, cause))
     reference = comparison.reference_text
     if not first_of_cause:
         return f"Nothing recorded takes longer there than on {reference}."
-    per_step = {"once": "in that step", "some_steps": "in such a step"}.get(
-        comparison.frequency or "", "a step"
-    )
     parts = []
-    for name, cause in [*first_of_cause.values()][:MAX_CAUSES]:
+    for position, cause in [*first_of_cause.values()][:MAX_CAUSES]:
+        name, per_step = names[position], _per_step(comparison, position)
         where = f"{_core_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name
         host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
         median_time = median_time if cause.median_ps else "nothing"
@@ -205,6 +203,17 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
         )
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if parts[0].startswith("device work") else f"{text}."
+
+
+def _per_step(comparison: HostComparison, position: int) -> str:
+    """Returns the steps to which the time of a late party's cause refers. If one party is late, the sentence before
+    says in which steps."""
+    if comparison.is_always_late(position):
+        return "a step"
+    if len(comparison.late_hosts.parties) == 1:
+        return "in that step" if comparison.frequency == "once" else "in such a step"
+    late_steps = len(comparison.late_hosts.steps[position])
+    return f"in {late_steps} of {comparison.party_arrivals.step_count} steps"
 
 
 def _cost_ps(comparison: HostComparison) -> int:

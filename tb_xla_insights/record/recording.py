@@ -48,7 +48,7 @@ class Recorder:
         description: str | None,
     ) -> None:
         self._samples = None if samples is None else _number_of_samples(samples)
-        self._logdir = paths.absolute(paths.expand(logdir))
+        self._logdir = paths.run_directory(paths.expand(logdir))
         self._explain = explain
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None

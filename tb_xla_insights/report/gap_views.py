@@ -222,7 +222,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
             else None
         ),
         "cores": cores,
-        "mean_ps": sum(durations) / cores,
+        "mean_ps": round(sum(durations) / cores),
         "pattern": pattern,
         "occurrences": document["patterns"][pattern]["count"],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.straggler import cause_text
 from tb_xla_insights.units import count, part_text, share, time_text
@@ -28,11 +29,13 @@ def straggler_cost_text(finding: Mapping[str, Any], steps: int) -> str:
 
 
 def _frequency_phrase(finding: Mapping[str, Any]) -> str:
-    """` in 4 of 12 steps`, the steps to which the cause's time refers; empty if these are all or not known."""
-    steps = finding["evidence"].get("steps")
-    if finding.get("recurs") != "some_steps" or not steps:
+    """` in 4 of 12 steps`, the steps to which the cause's time refers: those in which the first host is late; empty if
+    these are nearly all, or not known."""
+    evidence = finding["evidence"]
+    steps, compared = evidence.get("steps"), evidence.get("steps_compared", 0)
+    if not steps or evidence.get("late_together") or len(steps) >= EVERY_STEP_SHARE * compared:
         return ""
-    return f" in {count(len(steps))} of {count(finding['evidence']['steps_compared'])} steps"
+    return f" in {count(len(steps))} of {count(compared)} steps"
 
 
 def late_hosts_pronoun(finding: Mapping[str, Any]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY
-from tb_xla_insights.units import PS_PER
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.units import MAX_SAMPLES_PER_STEP, PS_PER
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import Throughput
@@ -32,6 +34,17 @@ def throughput(
             "mean": samples * PS_PER["s"] / mean,
         },
     }
+
+
+def check_samples(samples: float | None) -> float | None:
+    """Returns a number of samples per step as given by a user, for JSON as an int or a float if it is one of NumPy's;
+    None: not given. Raises InputError unless it is a number above 0 and at most MAX_SAMPLES_PER_STEP."""
+    if samples is None:
+        return None
+    if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
+        allowed = f"give a number above 0 and up to {MAX_SAMPLES_PER_STEP:g}"
+        raise InputError(f"{str(samples)[:40]} is not a number of samples per step; {allowed}")
+    return int(samples) if samples == int(samples) else float(samples)
 
 
 def throughput_text(row: Mapping[str, Any]) -> str:

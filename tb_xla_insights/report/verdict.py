@@ -37,6 +37,12 @@ _MIN_HOST_SHARE = 1 / 3
 _STALLED_ENDING = ": the device is busy"
 """What the cause in the verdict begins with if stalls are the largest limit."""
 
+_SHORT_RECORDS = (
+    ("device_record_begins", "begins late", "before"),
+    ("device_record_ends", "ends early", "after"),
+)
+"""By diagnostic, what it says about the devices' record, and the edge of the capture."""
+
 _UNKNOWN_WORK = "the capture does not record whether runs compute or wait"
 """For devices that recorded program runs without ops."""
 
@@ -59,7 +65,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     outside_ps = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if outside_ps < _MAX_NORMAL_EDGE_STEPS * _mean_step_ps(report):
         return _verdict_inside_span(report, _MAX_CHARS)
-    sentence = _outside_sentence(outside, _host_activities(report), _early_end(report))
+    sentence = _outside_sentence(report)
     inside_verdict = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
     outside_first = outside["share"] > 0.5 and not _relevant_straggler(report)
     texts = (sentence, inside_verdict["text"]) if outside_first else (inside_verdict["text"], sentence)
@@ -89,28 +95,35 @@ def _mean_step_ps(report: Mapping[str, Any]) -> float:
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
 
-def _early_end(report: Mapping[str, Any]) -> str:
-    """Whose record of the devices' work ends before the host's; empty if no host's does."""
-    hosts = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "device_record_ends")
-    if not hosts:
+def _record_clause(report: Mapping[str, Any], where: str) -> str:
+    """How the devices' record is shorter than the host's at the edges `where`: `the device's record ends early`; empty
+    if it is not."""
+    hosts = {
+        text: sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == id_)
+        for id_, text, edge in _SHORT_RECORDS
+        if edge in where
+    }
+    texts = [text for text, count_of_hosts in hosts.items() if count_of_hosts]
+    if not texts:
         return ""
     owner = "the device's" if len(report["devices"]) == 1 else "the devices'"
-    where = " on some hosts" if hosts < len(report["session"]["hosts"]) else ""
-    return f"{owner} record ends early{where}"
+    on_some = " on some hosts" if min(filter(None, hosts.values())) < len(report["session"]["hosts"]) else ""
+    return f"{owner} record {' and '.join(texts)}{on_some}"
 
 
-def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str], early_end: str) -> str:
-    """`52.1 % of the capture is before the first run (the host compiles).` With `early_end`, from `_early_end`: `52.1 %
-    of the capture is after the last recorded run, as the device's record ends early.`"""
+def _outside_sentence(report: Mapping[str, Any]) -> str:
+    """`52.1 % of the capture is before the first run (the host compiles).` `52.1 % of the capture is after the last
+    recorded run, as the device's record ends early.`"""
+    outside, activities = report["outside_span"], _host_activities(report)
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
     if after["duration_ps"] <= OUTSIDE_SPAN_SHARE * before["duration_ps"]:
         where = "before the first run"
     elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
-    if early_end and where != "before the first run":
-        where = where.replace("last run", "last recorded run").replace("all runs", "all recorded runs")
-        return f"{share(outside['share'])} of the capture is {where}, as {early_end}."
+    if record := _record_clause(report, where):
+        where = re.sub(r"\b(runs?)$", r"recorded \1", where)
+        return f"{share(outside['share'])} of the capture is {where}, as {record}."
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     main_class = next((name for name, ps in by_class.most_common(1) if 2 * ps > by_class.total()), None)
     note = f" (the host {activities[main_class]})" if main_class else ""

@@ -51,7 +51,7 @@ class StepTotals(TypedDict):
     input_syncs: int
     """Input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: int
-    """Transfers from devices."""
+    """Reads from devices on the driving threads."""
 
 
 class GapTotals(TypedDict):

@@ -46,7 +46,7 @@ class GraphRow(TypedDict):
 class MetricsRow(MetricsAgainstTrace):
     """The counts of an operation in a metrics report and in the trace."""
 
-    time_ps: float | None
+    time_ps: int | None
     """Time in the report; `null` where it has none."""
 
 

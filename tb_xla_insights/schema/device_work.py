@@ -36,11 +36,12 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known."""
+    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known, or if the op is not
+    work."""
     mfu: float | None
-    """`model_flops` per second as a share of the peak; `null` if either is not known."""
+    """`model_flops` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
     bytes_share: float | None
-    """`hbm_bytes` per second as a share of the peak; `null` if either is not known."""
+    """`hbm_bytes` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
 
 
 class Op(_Times, _Shares):
@@ -84,7 +85,7 @@ BoundTimes = dict[BoundBy, int]
 
 
 class WorkSums(_Times, _Shares):
-    """Sums over ops."""
+    """Sums over ops; of FLOPs and bytes over those that are work."""
 
     in_steps_ps: int
     """The part of `self_ps` in whole steps."""
@@ -124,9 +125,9 @@ class MeanStepWork(_Times, _Shares):
     """The mean step: sums per step and core."""
 
     steps: int
-    """Number of steps."""
+    """Number of steps of hosts with devices."""
     duration_ps: int
-    """Mean duration."""
+    """Their mean duration, each step once per core of its host."""
     mfu_of_step: float | None
     """`model_flops` over the step's duration, as a share of the peak; `null` where either is not known."""
 
@@ -190,4 +191,4 @@ class DeviceWork(TypedDict):
     mean_step: MeanStepWork | None
     """Per step and core; `null` without steps."""
     ops_without_flops: list[OpWithoutFlops]
-    """Ops without a FLOP count; most time first."""
+    """The first 100 ops that are work without a FLOP count; most time first."""

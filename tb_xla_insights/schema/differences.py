@@ -37,7 +37,8 @@ class Tested(TypedDict):
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     chance: float | None
-    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in
+    `device_work`, whose rows are tested together."""
     verdict: TestVerdict | None
     """`better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test;
     `null`: not tested, or neither direction is better."""
@@ -58,11 +59,11 @@ class Measure(Tested):
     """Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second."""
     ratio: float | None
     """B / A; `null` if either is, or A is 0."""
-    a_ps: NotRequired[float | None]
+    a_ps: NotRequired[int | None]
     """In A; `null` if not known."""
-    b_ps: NotRequired[float | None]
+    b_ps: NotRequired[int | None]
     """In B; `null` if not known."""
-    difference_ps: NotRequired[float | None]
+    difference_ps: NotRequired[int | None]
     """B − A; `null` if either is."""
     a: NotRequired[float | None]
     """In A; `null` if not known."""

@@ -70,7 +70,8 @@ class InputPipeline(InputPipelineSums):
     share: float
     """`idle_ps` as a share of the spans of the devices."""
     verdict: Literal["bound", "partly_hidden", "hidden", "unknown"]
-    """What `share` means: at least 10 %, at least 3 %, less, or not known."""
+    """What `share` means: at least 10 %, at least 3 %, less, or not known. With `late_hosts`, the gain of the finding
+    `straggler` counts if it is larger."""
     late_hosts: list[str]
     """Hosts that hold up the others by loading."""
 

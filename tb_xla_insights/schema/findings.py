@@ -40,20 +40,21 @@ class Finding(TypedDict):
     cost_ps: int
     """Idle time or repeated work that it explains, over all cores."""
     step_if_fixed_ps: int | None
-    """Mean step after a fix, at best; `null` where nothing can be replayed."""
+    """Mean step after a fix, at best; `null` where nothing can be replayed, or nothing is to be gained."""
     step_if_fixed_at_worst_ps: int | None
-    """Mean step after a fix, at worst; `null` where nothing can be replayed."""
+    """Mean step after a fix, at worst; `null` where `step_if_fixed_ps` is."""
     gain: float | None
-    """Share of a step that a fix saves, at best; of the devices' spans, if nothing can be replayed; `null` if the
+    """Share of a step that a fix saves, at best: of the usual step if it recurs, of the mean step if it happened once,
+    of the step without the mistakes if it is a limit; of the devices' spans, if nothing can be replayed; `null` if the
     finding costs nothing."""
     gain_at_worst: float | None
-    """Share of a step that a fix saves, at worst; `null` where nothing can be replayed."""
+    """Share of a step that a fix saves, at worst; `null` where `step_if_fixed_ps` is."""
     recurs: Literal["every_step", "some_steps", "once"] | None
     """How often it happens; `null` if no step is affected."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""
     windows: list[FindingWindow]
-    """Up to 20 intervals in which it occurs; the longest first."""
+    """Up to 20 intervals in which it occurs; the longest first, of gaps those of which it explains most."""
     kind: Literal["mistake", "limit"] | None
     """`mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault."""
     step_ps: int | None

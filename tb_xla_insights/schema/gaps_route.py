@@ -152,7 +152,7 @@ class GapAnswer(GapInterval):
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int
     """Number of cores that have the same gap; 1 if `data/gaps` does not list it."""
-    mean_ps: float
+    mean_ps: int
     """Mean duration of the gap on these cores."""
     pattern: int
     """Index of its pattern in `data/gaps`."""

@@ -41,7 +41,7 @@ class RunSums(Sums):
     program_ids: list[str]
     """Ids of the programs with that name, decimal strings."""
     kind: ExecutionKind
-    """What launched most of the runs."""
+    """What launched most of the runs whose launch is known; `other` if none is."""
     spread: Spreads
     """Minimum, median and maximum over the runs."""
 
@@ -235,7 +235,7 @@ class Compile(GraphChange):
     event: str
     """Id of the event in the timeline."""
     idle_ps: dict[str, int]
-    """Idle time in gaps of at least 10 µs during the compilation, by id of the device; devices without any are left
+    """Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left
     out."""
     graphs_of_same_name: list[str]
     """Other graphs with modules of the same name."""

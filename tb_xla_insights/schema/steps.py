@@ -43,7 +43,7 @@ class Step(TypedDict):
     input_syncs: int
     """Number of input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: int
-    """Number of transfers from the device."""
+    """Number of reads from the device on the driving thread."""
 
 
 class StepTimes(TypedDict):

@@ -35,23 +35,23 @@ class Figures(TypedDict):
     """Calls of ops that ran on the CPU because they are not lowered."""
     compile_count: int | None
     """Compilations with a time."""
-    compile_ps: float | None
+    compile_ps: int | None
     """Time of compilations."""
     execute_count: int | None
     """Executions."""
-    execute_ps: float | None
+    execute_ps: int | None
     """Time of executions."""
     to_device_count: int | None
     """Transfers to devices."""
-    to_device_ps: float | None
+    to_device_ps: int | None
     """Time of transfers to devices."""
     from_device_count: int | None
     """Transfers from devices."""
-    from_device_ps: float | None
+    from_device_ps: int | None
     """Time of transfers from devices."""
-    to_device_bytes: float | None
+    to_device_bytes: int | None
     """Bytes sent to devices."""
-    from_device_bytes: float | None
+    from_device_bytes: int | None
     """Bytes received from devices."""
 
 

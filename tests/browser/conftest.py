@@ -189,7 +189,7 @@ def reset_page(page: Page, context_args: dict[str, Any]) -> None:
     page.mouse.move(0, 0)
     page.goto("about:blank")
     page.set_viewport_size(context_args["viewport"])
-    page.emulate_media(color_scheme=context_args["color_scheme"], reduced_motion="null")
+    page.emulate_media(color_scheme=context_args["color_scheme"], reduced_motion="null", forced_colors="null")
 
 
 @pytest.fixture

@@ -216,3 +216,48 @@ def test_swapping_the_compared_sessions_keeps_the_focus(xi: Xi) -> None:
     expect(xi.page.get_by_test_id("session-select")).to_have_value(DYNAMO)
     xi.ready()
     expect(xi.page.get_by_test_id("compare-swap")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("view", "control", "state", "successor"),
+    [
+        ("overview", "finding-show", {}, "panel"),
+        ("gaps", "gap-clear", {"f": "cause:compile"}, "filter-device"),
+        ("gaps", "off-pat", {"f": "cause:compile", "sel": "pat:1"}, "gap-clear"),
+        ("executions", "execution-next", {"st": "1212"}, "execution-device"),
+        ("timeline", "diagnostic-stale", {"sel": "ev:h0.t0@1.2"}, "panel"),
+    ],
+)  # fmt: skip
+def test_the_focus_stays_in_the_page_if_the_focused_button_vanishes(
+    xi: Xi, complaints: list[str], view: str, control: str, state: dict[str, str], successor: str
+) -> None:
+    xi.open(CASE, True, v=view, **state)
+    place = xi.page.get_by_test_id(control).first
+    place.or_(place.get_by_role("button")).last.focus()
+    xi.press("Enter")
+    assert xi.page.evaluate("document.activeElement.dataset.testid ?? document.activeElement.id") == successor
+    complaints.clear()
+
+
+def test_the_focus_stays_on_try_again_until_the_request_succeeds(xi: Xi, complaints: list[str]) -> None:
+    page = xi.page
+    page.route("**/data/gaps?*", lambda route: route.fulfill(status=500, json={"error": "a bug"}))
+    xi.open(CASE, wait=False, v="gaps")
+    again = page.get_by_test_id("try-again")
+    again.focus()
+    xi.press("Enter")
+    expect(again).to_be_focused()
+    page.unroute_all()
+    xi.press("Enter")
+    expect(page.get_by_role("tabpanel", name="Gaps")).to_be_focused()
+    complaints.clear()
+
+
+def test_forced_colours_keep_the_mark_of_a_selected_row_and_the_tones_of_a_scale(xi: Xi) -> None:
+    page = xi.page
+    page.emulate_media(forced_colors="active")
+    xi.open(POD, v="hosts")
+    mark = "cell => getComputedStyle(cell).borderLeftStyle"
+    rows = page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")
+    assert [row.locator("td").first.evaluate(mark) for row in rows.all()[:2]] == ["solid", "none"]
+    assert "gradient" in page.locator(".tones").evaluate("tones => getComputedStyle(tones).backgroundImage")

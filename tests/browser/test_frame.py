@@ -257,13 +257,16 @@ def test_an_error_says_what_to_do_and_can_be_tried_again(xi: Xi, page: Page, bas
     expect(page.get_by_test_id("error")).to_have_count(0)
 
 
-def test_views_of_the_former_session_stay_hidden_if_the_next_one_cannot_be_read(
+def test_views_and_notes_of_the_former_session_stay_hidden_if_the_next_one_cannot_be_read(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     xi.open(case_study, v="overview")
+    expect(page.get_by_test_id("notes-button")).to_be_visible()
     answer(page, "session?", {"state": "error", "message": "cannot be read", "hosts": []})
     page.get_by_test_id("session-select").select_option(baseline)
     expect(page.get_by_test_id("error")).to_contain_text("cannot be read")
+    expect(page.get_by_test_id("notes-button")).to_be_hidden()
+    expect(page.get_by_test_id("diagnostics").locator("p")).to_have_count(0)
     page.get_by_test_id("tab-gaps").click()
     expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_test_id("error")).to_be_visible()

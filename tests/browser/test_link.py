@@ -126,3 +126,58 @@ def test_clearing_the_filters_of_gaps_leaves_those_of_other_views(
     page.get_by_test_id("gap-clear").click()
     assert xi.link()["f"] == "op:fusion"
     expect(page.get_by_test_id("filter-cause")).to_have_value("")
+
+
+def test_a_selection_in_the_newest_session_names_it(xi: Xi, page: Page, case_study: str) -> None:
+    """Once a newer session is captured, a link without a name opens that one."""
+    page.goto(f"{xi.address}#xla_insights&p.xla_insights.v=gaps")
+    xi.ready()
+    assert "s" not in xi.link()
+    page.get_by_test_id("filter-cause").select_option("wait")
+    assert xi.link()["s"] == case_study
+    page.go_back()
+    xi.ready()
+    assert "s" not in xi.link()
+    expect(page.get_by_test_id("filter-cause")).to_have_value("")
+
+
+POD = session_named("synthetic_pod_16_hosts")
+CASE = session_named("synthetic_case_study")
+
+
+@pytest.mark.parametrize(
+    ("session", "view", "state", "note"),
+    [
+        (CASE, "overview", {"st": "9999"}, "The linked step 9999 is not in this session."),
+        (CASE, "overview", {"sel": "fin:gone"}, "The linked finding is not in this session."),
+        (CASE, "overview", {"d": "gone"}, "The linked device gone is not in this session."),
+        (POD, "overview", {"h": "gone"}, "The linked host gone is not in this session."),
+        (CASE, "gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, "The linked gap is not in this session."),
+        (CASE, "executions", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
+        (CASE, "propagation", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
+        (
+            CASE,
+            "propagation",
+            {"f": "device:gone"},
+            "device gone is not in this session; another one is shown.",
+        ),
+        (POD, "hosts", {"hs": "gone"}, "The linked host gone is not in this session; t1v-n-7f-w-5 is shown."),
+        (POD, "hosts", {"st": "1204-9999"}, "do not have the linked step 1204-9999 in common"),
+        (CASE, "device", {"an": "gone"}, "The chosen work has no annotation gone, which the link names."),
+        (CASE, "device", {"op": "gone"}, "The chosen work has no op gone, which the link names."),
+    ],
+)
+def test_what_a_link_names_and_the_session_lacks_is_noted(
+    xi: Xi, page: Page, session: str, view: str, state: dict[str, str], note: str
+) -> None:
+    xi.open(session, True, v=view, **state)
+    expect(page.get_by_test_id("diagnostics")).to_contain_text(note)
+
+
+@pytest.mark.parametrize("view", ["overview", "gaps", "executions", "propagation", "hosts", "device"])
+def test_choices_of_other_views_are_not_noted_as_missing(xi: Xi, page: Page, view: str) -> None:
+    xi.open(POD, v="hosts")
+    lines = page.get_by_test_id("diagnostics").locator("> div")
+    expected = lines.count()
+    xi.open(POD, v=view, st="1204-1206", f="device:t1v-n-7f-w-5/TPU:1", an="Training_Step", hs="t1v-n-7f-w-3")
+    assert lines.count() == expected

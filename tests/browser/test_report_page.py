@@ -35,3 +35,26 @@ def test_it_opens_from_disk(run: str, context: BrowserContext, tmp_path: Path) -
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert (messages, requests) == ([], [file.as_uri()])
     page.close()
+
+
+def test_it_prints_on_white_with_its_bars_and_whole_tables(context: BrowserContext, tmp_path: Path) -> None:
+    session = xi.load(str(LOGDIR / "synthetic_case_study_8_tpu_cores"))
+    file = tmp_path / "report.html"
+    file.write_text(report_html(session.report()), encoding="utf-8")
+    page = context.new_page()
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 with margins of 10 mm
+    page.goto(file.as_uri())
+    page.emulate_media(media="print", color_scheme="light")
+    light = page.evaluate("getComputedStyle(document.body).color")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color") == light
+    # Browsers leave out backgrounds, and bars are backgrounds.
+    bars = page.locator(".bar i, .stack i, .chip")
+    assert set(bars.evaluate_all("all => all.map(bar => getComputedStyle(bar).printColorAdjust)")) == {
+        "exact"
+    }
+    page.locator("details").evaluate_all("all => all.forEach(folded => { folded.open = true; })")
+    clipped = """all => all.filter(box => getComputedStyle(box).overflowX !== 'visible'
+        && box.scrollWidth > box.clientWidth).map(box => box.textContent.slice(0, 60))"""
+    assert page.locator(".scroll").evaluate_all(clipped) == []
+    page.close()

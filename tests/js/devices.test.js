@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deviceRows } from '../../frontend/lib/devices.js';
+import { chosenDevices, deviceRows } from '../../frontend/lib/devices.js';
 import { dutyRows, idleRows } from '../../frontend/overview/devices.js';
 
 const columns = {
@@ -13,6 +13,12 @@ const columns = {
   edges: [1, 0],
   idle: { wait: [7, 0] },
 };
+
+test('all devices of a host are requested as one item', () => {
+  const devices = ['a/0', 'a/1', 'b/0', 'b/1', 'c/0'].map((id) => ({ id, host: id[0] }));
+  assert.deepEqual(chosenDevices(['a/0', 'b/0', 'b/1'], devices), ['a/0', 'b/*']);
+  assert.deepEqual(chosenDevices([], devices), []);
+});
 
 test('columns of devices become rows, with times in picoseconds', () => {
   assert.deepEqual(dutyRows(columns)[1], {

@@ -28,6 +28,7 @@ import {
 } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { shownHost } from '../../frontend/hosts/heat.js';
+import { stepTimeEnds } from '../../frontend/hosts/heat-card.js';
 import { dutyOf, stepCounts } from '../../frontend/hosts/table.js';
 import { differenceSentence } from '../../frontend/hosts/difference.js';
 
@@ -62,6 +63,13 @@ test('named hosts have tall rows; all others share 90 px, with several hosts per
   assert.equal(many.hostsPerRow, 12);
   assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), indices(1000));
   assert.deepEqual(heatRows([1], []).rows.length, 1);
+});
+
+test('the scale of step times is in the unit of the longest step', () => {
+  const plain = (/** @type {string[]} */ texts) => texts.map((text) => text.replaceAll('\u202f', ' '));
+  assert.deepEqual(plain(stepTimeEnds(41_160, 43_520)), ['41.2', '43.5 ms']);
+  assert.deepEqual(plain(stepTimeEnds(31, 44)), ['31.0', '44.0 µs']);
+  assert.deepEqual(plain(stepTimeEnds(0, 12_000_000)), ['0.0', '12.0 s']);
 });
 
 test('up to 120 steps are visible, each at least 6 px wide', () => {

@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.intervals import Intervals, union
@@ -51,12 +52,13 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
     start = compilations.start_ps
     index = np.searchsorted(times.start_ps, start, "right") - 1
     has_caused = (index >= 0) & (start < np.append(times.end_ps, 0)[index])
-    if gave_up and len(times):
-        has_caused |= (
-            (start >= times.end_ps[-1])
-            & (compilations.step >= 0)
-            & (compilations.step <= step[is_repeated].max() + 1)
+    if gave_up and len(times) and steps:
+        step_starts, step_ends = recorded_times(trace)
+        next_step = np.searchsorted(
+            step_starts, trace.start_ps[extractions.first[is_repeated]].max(), "right"
         )
+        end = np.append(step_ends, np.iinfo(np.int64).max)[next_step]
+        has_caused |= (start >= times.end_ps[-1]) & (start < end)
     return RepeatedExtractions(step[is_repeated], times, has_caused)
 
 

@@ -204,13 +204,14 @@ def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them.
 
     At best, chained element-wise ops take no device time, because they are fused into the ops that produce or use their
-    values, and a function that JAX compiles as a whole runs no Python. In JAX, some launches are small only because of
-    the idle time before them. The host's work before these remains: its Python may be the reason for that idle time.
+    values, and a function that JAX compiles as a whole runs no Python. Python before launches that are small only
+    because of the idle time before them remains, because it may be the reason for that time.
     """
     python = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING_CLASSES, "wait", *python),
-        before_launches=small_launches.small_by_work if python else small_launches.small,
+        before_launches=small_launches.small,
+        python_before_launches=small_launches.small_by_work,
         merged_launches=small_launches.small,
         unknown_launches=small_launches.chained,
         moved_classes=("sync_prepare", *python),

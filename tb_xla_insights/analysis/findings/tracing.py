@@ -83,7 +83,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
             for name, class_taken_ps in by_class.items()
         }
     )
-    if dominant_class == "tracing" and _builds_slower(facts.trace):
+    if dominant_class == "tracing" and gap_ps is None and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",

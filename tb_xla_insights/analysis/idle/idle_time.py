@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import WAIT
@@ -81,7 +82,8 @@ def find_gaps(trace: Trace) -> Gaps:
 
     A gap is `starved` if the run that ended it was enqueued after the gap began, `queued` if it was enqueued before (as
     is always the case if the gap is inside the run), and `unknown` if the two instants are within CLOCK_SLACK_PS or the
-    enqueuing is unknown. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
+    enqueuing is unknown, or if a launch between the runs around the gap has no recorded run: the device may have worked
+    on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time.
     """
@@ -108,6 +110,7 @@ def find_gaps(trace: Trace) -> Gaps:
         np.where(enqueue_ps < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN),
     )
     kind = np.where(enqueue_row >= 0, kind, UNKNOWN)
+    kind[_with_unrecorded_launch(trace, before, run)] = UNKNOWN
     kind = np.where(inside & ~before_later_kernel, QUEUED, kind).astype(np.int8)
     segments = host_class_segments(trace)
     by_class_ps = class_times(segments, start, end)
@@ -122,6 +125,15 @@ def find_gaps(trace: Trace) -> Gaps:
         device, start, end, by_class_ps, program[before], program[run], before, run, enqueue_row, step, kind, cause,
         all_cores_idle_ps,
     )  # fmt: skip
+
+
+def _with_unrecorded_launch(trace: Trace, before: Int32, run: Int32) -> NDArray[np.bool_]:
+    """Per gap between two runs, whether a launch between theirs has no recorded run."""
+    launch = find_launches(trace).runs.launch
+    first, last = (np.append(launch, np.int32(-1))[runs] for runs in (before, run))
+    lost_until = np.concatenate(([0], np.cumsum(find_unrecorded_work(trace).is_lost)))
+    is_known = (first >= 0) & (last >= 0)
+    return is_known & (lost_until[np.maximum(last, 0)] > lost_until[np.maximum(first, 0)])
 
 
 def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[Int32, Int32, Int32]:

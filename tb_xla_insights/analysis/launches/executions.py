@@ -132,10 +132,12 @@ class _ProgramRuns:
     def count(self) -> int:
         return self._times.shape[1]
 
-    def add(self, id_: str, kind: LaunchKind, launches: int, times: Int64) -> None:
-        """Adds runs of one program id and kind; `times` has a row per column of TIME_COLUMNS."""
+    def add(self, id_: str, kind: LaunchKind | None, launches: int, times: Int64) -> None:
+        """Adds runs of one program id and kind (None: the launches are not known); `times` has a row per column of
+        TIME_COLUMNS."""
         self._ids |= {id_} if id_ else set()
-        self._kinds[kind] += times.shape[1]
+        if kind:
+            self._kinds[kind] += times.shape[1]
         self._launches += launches
         self._times = np.concatenate((self._times, times), axis=1)
 
@@ -151,7 +153,7 @@ class _ProgramRuns:
         spreads = [_spread(times) for times in self._times]
         return {
             "program_ids": sorted(self._ids, key=int),
-            "kind": self._kinds.most_common(1)[0][0],
+            "kind": max(self._kinds, key=self._kinds.__getitem__, default=KINDS[OTHER]),
             "launches": self._launches,
             "count": self.count,
             "host_ps": host,
@@ -191,7 +193,8 @@ def _runs_by_program(
             if len(runs):
                 name, id_ = launches.programs[program]
                 sums = runs_by_program.setdefault((name, JOINS[join]), _ProgramRuns())
-                sums.add(id_, KINDS[kind], int(is_counted[runs].sum()), columns[:, runs])
+                known_kind = None if join == NONE else KINDS[kind]
+                sums.add(id_, known_kind, int(is_counted[runs].sum()), columns[:, runs])
     return runs_by_program
 
 

@@ -17,7 +17,7 @@ _MAX_QUICK_SHARE, _MIN_QUICK_STEPS = 0.5, 2
 """Of the median step's time: a shorter annotation shows that the host hands a step over quickly if nothing holds it up.
 This many such steps show that the host is not as slow as the devices."""
 
-_MIN_LOOP_SHARE = 0.5
+MIN_LOOP_SHARE = 0.5
 """Of the steps: if other work runs before more than this share of them, it is part of the loop, and of the steps."""
 
 
@@ -80,6 +80,6 @@ def _after_other_work(
     is_before = np.flatnonzero(other_start_ps < np.append(first_ps, 0)[step])
     moved_ps = start_ps.copy()
     np.maximum.at(moved_ps, step[is_before], other_end_ps[is_before])
-    if (moved_ps > start_ps)[1:].sum() > _MIN_LOOP_SHARE * (len(start_ps) - 1):
+    if (moved_ps > start_ps)[1:].sum() > MIN_LOOP_SHARE * (len(start_ps) - 1):
         moved_ps[1:] = start_ps[1:]
     return np.maximum(np.minimum(moved_ps, first_ps), start_ps)

@@ -1,62 +1,97 @@
-"""Launches at the capture's end whose runs the devices did not record."""
+"""Launches whose runs the devices did not record."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.launches.enqueues import Runs
+from tb_xla_insights.analysis.launches.joined import find_joined_launches
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.model import Int64, Trace
 
 _MIN_LAUNCHES = 2
-"""One launch may be of a program that the capture's end cuts, however long it runs."""
+"""One launch may be of a program that the capture's edge cuts, however long it runs."""
 
 _MAX_NORMAL_RUNS = 2
-"""At a normal end of a capture, devices are in a run that is not recorded. If the host continues for longer than this
-many times the longest run, the devices' record has ended before the host's."""
+"""At a normal edge of a capture, devices are in a run that is not recorded. If the host's record is longer by more than
+this many times the longest run, the devices' record does not cover the capture."""
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """What the host launched without a recorded run at one edge of the capture.
+
+    `launches`: their number. `duration_ps`: the time from the edge to the devices' first run, or from the end of their
+    last one. `is_long`: whether the devices' record is shorter than the host's there, and not only a run is cut.
+    """
+
+    launches: int
+    duration_ps: int
+    is_long: bool
 
 
 @dataclass(frozen=True)
 class UnrecordedWork:
-    """What the host launched after the last recorded run had begun, without a recorded run.
+    """The work that the devices did not record.
 
-    `launches`: their number. `first_step`: the index of the first recorded step whose work is not recorded; the steps
-    after it have none either. None if the last step with a launch has a recorded run, or no step has one.
-    `duration_ps`: the time from the end of the last recorded run to the capture's end. `ends_early`: whether the
-    devices' record ends before the host's, not with the capture.
+    `is_lost`: whether each launch has no recorded run. `before`, `after`: these launches before the devices' first run
+    and after the start of their last one, None without any; `between`: the number of the others. `steps`: the range
+    (first and stop) of the recorded steps that is left without the steps at both ends whose work is not recorded.
     """
 
-    launches: int
-    first_step: int | None
-    duration_ps: int
-    ends_early: bool
+    is_lost: NDArray[np.bool_]
+    before: Unrecorded | None
+    after: Unrecorded | None
+    between: int
+    steps: tuple[int, int]
 
 
-def find_unrecorded_work(trace: Trace, row: Int32, step: Int32, runs: Runs) -> UnrecordedWork | None:
-    """Returns what the devices did not record at the end; None if they recorded all of it, or nothing at all.
+def unrecorded_work(trace: Trace, step_start_ps: Int64, step_end_ps: Int64) -> UnrecordedWork:
+    """Returns what the devices did not record, in steps with these times.
 
-    `row` and `step` are those of Launches, and `runs` names the launch of each run. (docs/definitions.md, "Step")
+    Only calls count whose name also launched recorded runs: others may be those of another device, such as the CPU.
+    (docs/definitions.md, "Step")
     """
+    count = len(step_start_ps)
+    joined = find_joined_launches(trace)
+    row, runs = joined.row, joined.runs
     has_run = np.zeros(len(row) + 1, np.bool_)  # the last one: runs without a launch
     has_run[runs.launch] = True
     has_run = has_run[:-1]
     if not has_run.any():
-        return None
-    lost = np.flatnonzero(~has_run & (trace.start_ps[row] >= runs.start_ps.max()))
-    if not lost.size:
-        return None
-    last_step = step[has_run].max()
-    lost_steps = step[lost][(step[lost] > last_step) & (last_step >= 0)]
-    first_row = row[lost[0]]
-    end_ps, after_ps = _end_ps(trace, int(trace.start_ps[first_row])), int(runs.end_ps.max())
-    missing_ps = end_ps - max(after_ps, int(trace.end_ps[first_row]))
+        return UnrecordedWork(has_run, None, None, 0, (0, count))
+    name = trace.metadata_index[row]
+    is_lost = ~has_run & np.isin(name, name[has_run])
+    start_ps = trace.start_ps[row]
+    first_ps, last_ps = int(runs.start_ps.min()), int(runs.end_ps.max())
+    before = np.flatnonzero(is_lost & (start_ps < first_ps))
+    after = np.flatnonzero(is_lost & (start_ps >= runs.start_ps.max()))
+    limit_ps = _MAX_NORMAL_RUNS * int(runs.duration_ps.max())
+
+    def unrecorded(lost: Sequence[int], begin_ps: int, end_ps: int, busy_ps: int) -> Unrecorded | None:
+        is_long = len(lost) >= _MIN_LAUNCHES and end_ps - begin_ps - busy_ps > limit_ps
+        return Unrecorded(len(lost), end_ps - begin_ps, is_long) if len(lost) else None
+
+    origin = joined.paths.origin
+    index = np.searchsorted(step_start_ps, trace.start_ps[origin], "right") - 1
+    is_inside = (origin >= 0) & (index >= 0) & (trace.start_ps[origin] < np.append(step_end_ps, 0)[index])
+    step = np.where(is_inside, index, -1)
+    first, stop = 0, count
+    with_work = step[has_run & is_inside]
+    if with_work.size:
+        first = int(step[before][step[before] < with_work.min()].max(initial=-1)) + 1
+        stop = int(step[after][step[after] > with_work.max()].min(initial=count))
+    end_ps = _end_ps(trace, int(start_ps[after[0]])) if after.size else 0
+    late_ps = max(0, int(trace.end_ps[row[after[0]]]) - last_ps) if after.size else 0
     return UnrecordedWork(
-        launches=int(lost.size),
-        first_step=int(lost_steps.min()) if lost_steps.size else None,
-        duration_ps=end_ps - after_ps,
-        ends_early=lost.size >= _MIN_LAUNCHES and missing_ps > _MAX_NORMAL_RUNS * int(runs.duration_ps.max()),
+        is_lost,
+        unrecorded(before.tolist(), trace.span_ps[0], first_ps, 0),
+        unrecorded(after.tolist(), last_ps, end_ps, late_ps),
+        int(is_lost.sum()) - before.size - after.size,
+        (first, stop),
     )
 
 

@@ -214,13 +214,15 @@ def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
 
 
 class ReplayTimes(NamedTuple):
-    """When the host and when the devices are done, from the start of the first step, and `longest_device_ps`, the
-    longest time of a device from its first run to the end of its last one: the duration of the steps if the devices are
-    the bottleneck, because the time before the first run is only start-up."""
+    """When the host and when the devices are done, from the start of the first step. `device_ps`: per device, the time
+    from its first run to the end of its last one, which is the duration of the steps if the device is the bottleneck,
+    because the time before the first run is only start-up. `wait_ps`: per segment of the host's work, how long the host
+    waits at its end."""
 
     host_ps: int
     devices_ps: int
-    longest_device_ps: int
+    device_ps: Int64
+    wait_ps: Int64
 
 
 def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: DeviceWork) -> ReplayTimes:
@@ -231,4 +233,16 @@ def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: 
     first_start = np.where(free > 0, free, _NEVER_PS)
     columns = work.ready_ps, work.pause_ps, work.device_ps, work.device, free, first_start, ends
     host_done_ps = kernels.replay(host_ps, waits_for, schedule.host.delay_ps, first, order, *columns)
-    return ReplayTimes(host_done_ps, int(free.max()), int(np.maximum(free - first_start, 0).max()))
+    # The host has waited as long in total as the latest end of a wait is behind the work up to it.
+    behind_ps = np.where(waits_for >= 0, ends[waits_for] + schedule.host.delay_ps - np.cumsum(host_ps), 0)
+    wait_ps = np.diff(np.maximum.accumulate(np.maximum(behind_ps, 0)), prepend=0)
+    return ReplayTimes(host_done_ps, int(free.max()), np.maximum(free - first_start, 0), wait_ps)
+
+
+@memoised
+def replay_unchanged(trace: Trace) -> ReplayTimes:
+    """The times of a replay without changes. Requires a schedule."""
+    schedule = find_schedule(trace)
+    assert schedule is not None
+    host = schedule.host
+    return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)

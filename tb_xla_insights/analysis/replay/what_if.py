@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.replay.outside_steps import is_outside_steps, late_start_ps, time_outside_steps
 from tb_xla_insights.analysis.replay.schedule import (
     DeviceWork,
     HostWork,
@@ -27,6 +28,7 @@ from tb_xla_insights.analysis.replay.schedule import (
     Schedule,
     find_schedule,
     replay_schedule,
+    replay_unchanged,
 )
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
@@ -43,10 +45,11 @@ class Fix:
     """The time that a fix removes from one host's replay.
 
     `classes`: host time of these classes, everywhere within steps, or only in some `windows`, or only in the work
-    towards some launches, `before_launches`. `all_reads`: all waits in reads; `blocking_waits`: all waits that the
-    program itself requests; `all_waits`: all waits for runs. `merged_launches`: launches that become part of the next
-    launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time removed per
-    run of Launches.runs. Launches are indices into Launches.
+    towards some launches, `before_launches`; Python only in that towards `python_before_launches`, if given.
+    `all_reads`: all waits in reads; `blocking_waits`: all waits that the program itself requests; `all_waits`: all
+    waits for runs. `merged_launches`: launches that become part of the next launch in their step that is not itself
+    merged; nothing waits for their runs. `device_ps`: device time removed per run of Launches.runs. Launches are
+    indices into Launches.
 
     Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
     that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
@@ -58,6 +61,7 @@ class Fix:
     classes: tuple[str, ...] = ()
     windows: Intervals | None = None
     before_launches: NDArray[np.intp] | None = None
+    python_before_launches: NDArray[np.intp] | None = None
     all_reads: bool = False
     blocking_waits: bool = False
     all_waits: bool = False
@@ -68,14 +72,10 @@ class Fix:
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
 
-
-@memoised
-def _replay_unchanged(trace: Trace) -> ReplayTimes:
-    """The times of a replay without fixes. Requires a schedule."""
-    schedule = find_schedule(trace)
-    assert schedule is not None
-    host = schedule.host
-    return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
+    def launches_before_which(self, class_: str) -> NDArray[np.intp] | None:
+        """The launches that limit the removed host time of a class; None if no launches limit it."""
+        is_python = class_ == "python" and self.python_before_launches is not None
+        return self.python_before_launches if is_python else self.before_launches
 
 
 @memoised
@@ -121,10 +121,14 @@ def _removed_work_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> 
     host = schedule.host
     windows_by_class: dict[int, dict[int, Intervals]] = {}
     for fix in fixes:
-        windows = _fixed_intervals(trace, fix)
-        if fix.before_launches is not None:
-            windows = windows.within(_work_towards(trace, fix.before_launches))
+        everywhere = _fixed_intervals(trace, fix)
+        towards = {
+            id(launches): everywhere.within(_work_towards(trace, launches))
+            for launches in (fix.before_launches, fix.python_before_launches)
+            if launches is not None
+        }
         for name in fix.classes:
+            windows = towards.get(id(fix.launches_before_which(name)), everywhere)
             windows_by_class.setdefault(CLASS_INDEX[name], {})[id(windows)] = windows
     removed = np.zeros_like(host.work_ps)
     times: dict[tuple[int, ...], Int64] = {(id(_step_intervals(trace)),): _host_ps_in_steps(trace)}
@@ -155,8 +159,10 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
             host_class_segments(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside]
         )
         by_fix[:, columns] = times[:, columns]
-        if fix.before_launches is not None:
-            by_fix[~np.isin(runs.launch[gaps.run[inside]], fix.before_launches)] = 0
+        for name in fix.classes:
+            launches = fix.launches_before_which(name)
+            if launches is not None:
+                by_fix[~np.isin(runs.launch[gaps.run[inside]], launches), CLASS_INDEX[name]] = 0
         np.maximum(removed, by_fix, out=removed)
     np.add.at(removed_of_run, gaps.run[inside], removed.sum(axis=1))
     return removed_of_run
@@ -229,7 +235,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
     remaining_work = _remaining_device_work(trace, work, is_merged, fixes)
     after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, remaining_work)
-    before = _replay_unchanged(trace)
+    before = replay_unchanged(trace)
     min_ps = _busiest_device_ps(trace, work, remaining_work.device_ps)
     steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
@@ -237,11 +243,14 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     else:
         busy_ps = _busiest_device_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
-        before_ps, after_ps = before.host_ps, max(after.host_ps, after.longest_device_ps)
+        before_ps, device_before_ps = _times_in_steps(trace, before, before.wait_ps)
+        kept_ps = np.where(keeps_delay, host.delay_ps, 0)
+        after_ps, device_after_ps = _times_in_steps(trace, after, after.wait_ps + kept_ps)
         hands_over = find_launches(trace).handed_over_times is not None
         if hands_over:
-            before_ps = max(before.host_ps, _handed_over_ps(before.longest_device_ps, busy_ps, len(steps)))
-            after_ps = max(after.host_ps, _handed_over_ps(after.longest_device_ps, min_ps, len(steps)))
+            before_ps = max(before_ps, _handed_over_ps(device_before_ps, busy_ps, len(steps)))
+            device_after_ps = _handed_over_ps(device_after_ps, min_ps, len(steps))
+        after_ps = max(after_ps, device_after_ps)
         if worst_fixes:
             after_ps = max(after_ps, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
         gain_ps = before_ps - after_ps
@@ -303,6 +312,16 @@ def _worst_case(fix: Fix) -> Fix:
     return replace(fix, classes=classes, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
 
 
+def _times_in_steps(trace: Trace, times: ReplayTimes, wait_ps: Int64) -> tuple[int, int]:
+    """The time of the steps in a replay, on the host and on the device that takes longest. `wait_ps`: per segment of
+    the host's work, how long the host waits at its end."""
+    outside = time_outside_steps(trace, wait_ps)
+    device_ps = times.device_ps - outside.device_ps
+    if find_launches(trace).handed_over_times is None:  # else no step includes the time before the first run
+        device_ps = device_ps + late_start_ps(trace)
+    return times.host_ps - outside.host_ps, max(int(device_ps.max()), 0)
+
+
 def _min_serial_ps(
     trace: Trace, fixes: Sequence[Fix], removed: Int64, remaining: Int64, device_ps: int
 ) -> int:
@@ -311,12 +330,15 @@ def _min_serial_ps(
     columns = [CLASS_INDEX[name] for fix in fixes if fix.in_other_thread for name in fix.classes]
     other_thread_ps = int(removed[:, sorted(set(columns))].sum())
     shares_processors = bool(trace.devices) and trace.devices[0].from_host_events
-    host_ps = int(remaining.sum() - remaining[:, WAIT].sum())
+    outside = time_outside_steps(trace, np.zeros(len(remaining), np.int64))
+    host_ps = int(remaining.sum() - remaining[:, WAIT].sum()) - outside.host_ps
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
 def _busiest_device_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
-    """How long the busiest device works if its runs take `device_ps`. Time in which runs overlap counts once."""
+    """How long the busiest device works for the steps if its runs take `device_ps`. Time in which runs overlap counts
+    once."""
     runs = find_launches(trace).runs
     own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
+    own_ps[is_outside_steps(trace)[work.run]] = 0
     return int(np.bincount(work.device, np.maximum(own_ps, 0), minlength=1).max())

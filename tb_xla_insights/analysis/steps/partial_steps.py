@@ -8,7 +8,12 @@ from tb_xla_insights.analysis.codes import MARKER
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, step_annotation_rows
+from tb_xla_insights.analysis.steps.sources import (
+    find_unrecorded_work,
+    recorded_steps_at,
+    step_annotation_rows,
+    steps_of_best_source,
+)
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
@@ -20,11 +25,11 @@ def count_partial_steps(trace: Trace) -> int:
 
     A step is cut before the first step, or after the last, if the driving thread launches something there or has an
     annotation there whose name occurs in steps; if steps come from markers, if it has a marker there. Any other
-    annotation that launches nothing is no cut step. Steps at the end that launch something, and whose work is not
+    annotation that launches nothing is no cut step. Steps at both ends that launch something, and whose work is not
     recorded, are cut, too. If steps come from the rhythm of runs, the last one is cut, and so is what runs before the
     first. Steps from a device's own line are all whole.
     """
-    steps, lines = recorded_steps(trace), trace.driving_lines
+    steps, lines = steps_of_best_source(trace), trace.driving_lines
     if steps and steps[0].source == "modules":
         return 1 + any((device.runs.start_ps < steps[0].start_ps).any() for device in trace.devices)
     if not steps or not lines or steps[0].on_device:
@@ -40,12 +45,14 @@ def count_partial_steps(trace: Trace) -> int:
     return before + len(steps) - len(find_steps(trace)) + after
 
 
-def steps_after_device_record(trace: Trace) -> int:
-    """Returns how many steps the devices did not record because their record ends before the host's."""
-    launches = find_launches(trace)
-    if launches.unrecorded is None or not launches.unrecorded.ends_early:
-        return 0
-    return len(recorded_steps(trace)) - launches.whole_steps
+def steps_outside_device_record(trace: Trace) -> tuple[int, int]:
+    """Returns how many steps are not counted because the devices' record begins after the host's, or ends before it."""
+    unrecorded = find_unrecorded_work(trace)
+    first, stop = unrecorded.steps
+    return (
+        first if unrecorded.before and unrecorded.before.is_long else 0,
+        len(steps_of_best_source(trace)) - stop if unrecorded.after and unrecorded.after.is_long else 0,
+    )
 
 
 def _annotations_of_steps(trace: Trace) -> Int32:
@@ -57,12 +64,12 @@ def _annotations_of_steps(trace: Trace) -> Int32:
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """Returns a diagnostic per host that has partial steps. Those after the end of the devices' record are not cut by
-    the capture's edges; the diagnostic about that end counts them."""
+    """Returns a diagnostic per host that has partial steps. Those outside the devices' record are not cut by the
+    capture's edges; the diagnostics about that record count them."""
     has_several_hosts = len(session.traces) > 1
     diagnostics = []
     for trace in session.traces:
-        count = count_partial_steps(trace) - steps_after_device_record(trace)
+        count = count_partial_steps(trace) - sum(steps_outside_device_record(trace))
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
             message = (

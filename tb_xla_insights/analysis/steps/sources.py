@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from tb_xla_insights.analysis.host.extractions import find_extractions
+from tb_xla_insights.analysis.launches.unrecorded_work import UnrecordedWork, unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, parse_program_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
@@ -56,10 +57,29 @@ class Step:
 
 @memoised
 def recorded_steps(trace: Trace) -> list[Step]:
-    """Returns one host's recorded steps in order of time, all from one source; empty if the capture has no source.
+    """Returns one host's recorded steps in order of time, all from one source, without those at both ends whose work
+    the devices did not record; empty if the capture has no source.
 
     Use these times to assign events to steps, and `find_steps` for how long a step takes: they differ if the host only
     hands work over.
+    """
+    first, stop = find_unrecorded_work(trace).steps
+    return steps_of_best_source(trace)[first:stop]
+
+
+@memoised
+def find_unrecorded_work(trace: Trace) -> UnrecordedWork:
+    """Returns the work at the capture's edges that the devices did not record. Steps from a device have recorded
+    work."""
+    steps = [step for step in steps_of_best_source(trace) if not step.on_device]
+    times = [(step.start_ps, step.end_ps) for step in steps]
+    found = unrecorded_work(trace, *np.array(times, np.int64).reshape(-1, 2).T)
+    return found if steps else replace(found, steps=(0, len(steps_of_best_source(trace))))
+
+
+@memoised
+def steps_of_best_source(trace: Trace) -> list[Step]:
+    """Returns all steps of one host in order of time, whether or not their work is recorded.
 
     Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others); a `Steps` line
     of a device; step markers on the driving thread except torch.compile's, where a step lasts from one marker's end to

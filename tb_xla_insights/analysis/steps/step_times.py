@@ -18,13 +18,11 @@ def find_steps(trace: Trace) -> list[Step]:
     """Returns one host's whole steps in order of time, all from one source; empty if the capture has no source.
 
     A step lasts as long as it is recorded, unless the host only hands its work over: then it lasts from the end of the
-    previous step's work to the end of its own. Steps at the end whose work is not recorded are not whole.
-    (docs/definitions.md, "Step")
+    previous step's work to the end of its own. (docs/definitions.md, "Step")
     """
-    launches = find_launches(trace)
-    steps, times = recorded_steps(trace), launches.handed_over_times
+    steps, times = recorded_steps(trace), find_launches(trace).handed_over_times
     if times is None:
-        return steps[: launches.whole_steps]
+        return steps
     return [
         replace(step, start_ps=start, duration_ps=end - start)
         for step, start, end in zip(steps, times[0].tolist(), times[1].tolist(), strict=False)

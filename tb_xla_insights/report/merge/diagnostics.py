@@ -22,6 +22,17 @@ _MAX_STEP_DIFFERENCE = 2
 
 _MAX_NAMED_HOSTS = 3
 
+_SOURCES = {
+    "annotation": "annotations",
+    "steps_line": "the device's Steps line",
+    "step_marker": "step markers",
+    "modules": "program runs",
+}
+"""The sources of steps, the best first."""
+
+_Signature = tuple[str, str, str | None]
+"""The source of a host's steps, their name without its number, and the program with most device time."""
+
 
 class _HostDiagnostic(NamedTuple):
     """A diagnostic of one host. `host_key` is the host's sort key, `position` the index in the host's list."""
@@ -81,12 +92,13 @@ class MergedDiagnostics:
 def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | None:
     """The diagnostic for sessions in which means over all steps mix hosts with different work; None for others.
 
-    Hosts differ if their steps have another source or name, if another program takes most device time, or if their
-    numbers of steps differ by more than the edges of captures explain. Hosts without steps are in no mean."""
+    Hosts differ if their steps have another name, if another program takes most device time, or if their numbers of
+    steps differ by more than the edges of captures explain; or if only the source of their steps is another one. Hosts
+    without steps are in no mean."""
     sections_with_steps = [section for section in sections if section.steps]
     if len(sections_with_steps) < 2:
         return None
-    signature_of = _signatures(sections_with_steps)
+    recorded, signature_of = _signatures(sections_with_steps)
     signatures = Counter(signature_of.values())
     if len(signatures) == len(sections_with_steps):
         return _all_differ(sections_with_steps)
@@ -102,7 +114,7 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
         or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
     if not differing:
-        return None
+        return _other_sources(sections_with_steps, recorded, signature_of)
     typical = next(
         (section for section in sections_with_steps if not any(section is outlier for outlier in differing)),
         None,
@@ -118,6 +130,28 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
     text = f"{verb} different work than the others ({examples}): means over all steps mix them."
     return _diagnostic(
         "warning", f"{subject} {text} Capture hosts of one job together, or look at each host separately."
+    )
+
+
+def _other_sources(
+    sections: Sequence[HostSection], recorded: dict[int, _Signature], signature_of: dict[int, _Signature]
+) -> Diagnostic | None:
+    """The diagnostic for hosts that do the same work, but whose steps come from another source; None without any."""
+    others = [
+        section for section in sections if recorded[section.number][0] != signature_of[section.number][0]
+    ]
+    if not others:
+        return None
+    names = ", ".join(
+        f"{section.host}: {_SOURCES[recorded[section.number][0]]}" for section in others[:_MAX_NAMED_HOSTS]
+    )
+    names += f" and {len(others) - _MAX_NAMED_HOSTS} more" if len(others) > _MAX_NAMED_HOSTS else ""
+    usual = _SOURCES[signature_of[others[0].number][0]]
+    subject = f"{plural(len(others), 'host')} of {len(sections)} {'has' if len(others) == 1 else 'have'}"
+    return _diagnostic(
+        "info",
+        f"{subject} steps from another source than the others ({names}; the others: {usual}), which may begin and end "
+        "at other instants: means over all steps mix them. Annotate the steps on all hosts.",
     )
 
 
@@ -153,22 +187,28 @@ def _list_steps(sections: Sequence[HostSection]) -> str:
     )
 
 
-def _signatures(sections: Sequence[HostSection]) -> dict[int, tuple[str, str, str | None]]:
-    """The signature of each host by its number. A host without device work is not known to run another program than the
-    other hosts with the same steps: it has the most frequent of their signatures."""
-    signatures = {section.number: _signature(section) for section in sections}
-    with_program = Counter(signature for signature in signatures.values() if signature[2]).most_common()
-    return {
-        number: next(
-            (other for other, _ in with_program if not program and other[:2] == (source, name)), signature
-        )
-        for number, signature in signatures.items()
-        for source, name, program in [signature]
-    }
+def _signatures(sections: Sequence[HostSection]) -> tuple[dict[int, _Signature], dict[int, _Signature]]:
+    """The signature of each host by its number, as recorded and for comparison.
+
+    For comparison, a host whose steps come from another source than those of most hosts with its program has the
+    signature of the latter; so has a host without device work, which is not known to run another program than the other
+    hosts with the same steps.
+    """
+    recorded = {section.number: _signature(section) for section in sections}
+    with_program = Counter(signature for signature in recorded.values() if signature[2])
+    ranked = sorted(with_program, key=lambda row: (-with_program[row], [*_SOURCES].index(row[0])))
+
+    def compared(signature: _Signature) -> _Signature:
+        source, _, program = signature
+        if program:
+            usual = next(other for other in ranked if other[2] == program)
+            return usual if usual[0] != source else signature
+        return next((other for other in ranked if other[:2] == signature[:2]), signature)
+
+    return recorded, {number: compared(signature) for number, signature in recorded.items()}
 
 
-def _signature(section: HostSection) -> tuple[str, str, str | None]:
-    """The source of a host's steps, their name without its number, and the program with most device time."""
+def _signature(section: HostSection) -> _Signature:
     first = section.rows["steps"][0]
     return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), section.rows["main_program"]
 

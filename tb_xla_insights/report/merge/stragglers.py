@@ -23,6 +23,7 @@ from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
+from tb_xla_insights.report.merge.findings import detail_after_colon
 from tb_xla_insights.report.straggler_text import is_straggler_cause
 from tb_xla_insights.units import share
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 _EXPOSED = "exposed_collectives"
 
 _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+_COMPILING = ("compile", "dynamo")
+"""The causes of lateness that these findings describe."""
+
 _WAITING = " of that is waiting for others."
 """The end of the detail of exposed collectives if hosts are compared."""
 
@@ -99,7 +103,8 @@ def _without_straggler_causes(
     findings: Sequence[Finding], straggler: Finding, mistakes: Mistakes
 ) -> tuple[list[Finding], Finding, Mistakes]:
     """Removes the findings that only late hosts have and that repeat why they are late. A removed finding about
-    recompilations contributes its detail (what is compiled and why) and its advice to the straggler finding."""
+    recompilations contributes its detail (what is compiled and why) to the straggler finding, and its advice if no
+    host is late for another reason."""
     ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
     removed_findings = [
         finding
@@ -108,10 +113,15 @@ def _without_straggler_causes(
         and (finding.id in ids or _only_reports_idle_time(finding))
     ]
     recompilation = next((finding for finding in removed_findings if finding.id in _RECOMPILATIONS), None)
-    if recompilation and straggler.evidence["cause"] == straggler.evidence["causes"][0]:
+    if recompilation:
         reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
-        detail = f"{straggler.detail.removesuffix('.')}: {reason}."
-        straggler = replace(straggler, detail=detail, advice=recompilation.advice)
+        reason = detail_after_colon(reason)
+        if all(cause in _COMPILING for cause in straggler.evidence["causes"]):
+            detail = f"{straggler.detail.removesuffix('.')}: {reason}."
+            straggler = replace(straggler, detail=detail, advice=recompilation.advice)
+        else:
+            detail = f"{straggler.detail} On {recompilation.evidence['host']}, {reason}."
+            straggler = replace(straggler, detail=detail)
     removed_mistakes = sum(
         finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE
         for finding in removed_findings

@@ -1,0 +1,34 @@
+/** Keeps the focus in the page if the focused element is removed: a button of a view that is left, a removed filter. */
+
+const CONTROLS = 'button:not(:disabled), select, input, tr[tabindex="0"], [role=option][tabindex="0"]';
+
+/**
+ * Once the focused element is removed and nothing else has the focus, focuses the first control of the nearest element
+ * around it that is still shown, such as its card; the panel of views if the view was left or drawn anew, or after the
+ * last one of the header's notes.
+ */
+export function bindLostFocus() {
+  /** The element that last got the focus, and its ancestors. @type {HTMLElement[]} */
+  let path = [];
+  addEventListener('focusin', (event) => {
+    path = event.composedPath().filter((element) => element instanceof HTMLElement);
+  });
+  // A press elsewhere removes the focus, by the user's choice.
+  addEventListener('pointerdown', () => { path = []; });
+
+  new MutationObserver(() => {
+    if (!path.length || path[0].isConnected || document.activeElement !== document.body) return;
+    const panel = document.querySelector('[role=tabpanel]');
+    /** @type {HTMLElement|null|undefined} */
+    let around = path.find((element) => element.isConnected);
+    /** @type {HTMLElement|undefined} */
+    let control;
+    const isEnd = () => around?.contains(panel) || around?.parentElement === panel || around?.matches('.header');
+    for (; around && !control && !isEnd(); around = around.parentElement) control = firstControl(around);
+    (control ?? /** @type {HTMLElement|null} */ (panel))?.focus({ preventScroll: true });
+  }).observe(document.body, { childList: true, subtree: true });
+}
+
+/** @param {HTMLElement} element */
+const firstControl = (element) =>
+  /** @type {HTMLElement[]} */ ([...element.querySelectorAll(CONTROLS)]).find((control) => control.checkVisibility());
