@@ -114,7 +114,7 @@ class Session:
         `all_gaps` includes all gaps instead of the 1,000 longest. `samples_per_step` sets the `throughput` in place of
         the number that was recorded. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
 
-        Raises InputError for samples and peaks that are not above 0.
+        Raises InputError for samples that are not above 0, and for peaks that are not from 1e6 to 1e24.
         """
         document = self.document(all_gaps, samples_per_step, peaks)
         return {**document, "steps": list(document["steps"])}
@@ -218,7 +218,7 @@ class Session:
         """The report's keys `ops` and `device_work`, for one step (an index into `steps()`) or all, on one device (by
         id) or all. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
 
-        Raises InputError for an unknown step or device and for peaks that are not above 0.
+        Raises InputError for an unknown step or device and for peaks that are not from 1e6 to 1e24.
         """
         from tb_xla_insights.device_work import session_work
         from tb_xla_insights.device_work.peaks import check_peaks

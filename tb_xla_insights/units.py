@@ -7,13 +7,17 @@ reads the same in every table.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 MAX_SAMPLES_PER_STEP = 10**15
 """Sums of larger numbers would lose precision or overflow."""
+MIN_PEAK, MAX_PEAK = 1e6, 1e24
+"""The range of FLOP/s and bytes/s that a user can give as a device's peaks: `918,1638` is a mistake, in TFLOP/s and
+GB/s."""
+PEAKS_RANGE_TEXT = f"two numbers from {MIN_PEAK:g} to {MAX_PEAK:g}"
 NARROW_SPACE = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
@@ -25,11 +29,17 @@ _MIN_SHARE = 0.001
 
 
 def parse_peaks(text: str) -> tuple[float, float]:
-    """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are finite numbers
-    above 0."""
-    flops, nbytes = map(float, text.split(","))
-    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
-        raise ValueError(text)
+    """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are numbers from
+    MIN_PEAK to MAX_PEAK."""
+    return check_peaks(text.split(","))
+
+
+def check_peaks(peaks: Iterable[Any]) -> tuple[float, float]:
+    """Converts FLOP/s and bytes/s of a device to floats. Raises ValueError or TypeError unless both are numbers from
+    MIN_PEAK to MAX_PEAK."""
+    flops, nbytes = map(float, peaks)
+    if not (MIN_PEAK <= flops <= MAX_PEAK and MIN_PEAK <= nbytes <= MAX_PEAK):
+        raise ValueError(f"{flops:g},{nbytes:g}")
     return flops, nbytes
 
 

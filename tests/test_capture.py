@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.capture import SessionCapture
 from tb_xla_insights.capture.server import Options, refusal
+from tb_xla_insights.cli import printing
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.proto.profiler_service_pb2 import ProfileRequest, ProfileResponse
@@ -273,6 +274,19 @@ class TestRefusals:
         assert message in problem.message
         assert "\n" not in problem.message
         assert problem.is_retryable is is_retryable
+
+
+def test_a_closed_pipe_does_not_change_the_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(SessionCapture, "run", lambda _: None)
+    monkeypatch.setattr(SessionCapture, "wait", lambda *_: True)
+    monkeypatch.setattr(SessionCapture, "has_captures", True)
+    monkeypatch.setattr(SessionCapture, "message", "b:1: nothing listens there")
+    monkeypatch.setattr(printing, "print_line", raising(BrokenPipeError()))
+    monkeypatch.setattr(printing, "discard_output", lambda: None)
+    assert main(["capture", "a:1,b:1", str(tmp_path)]) == 3
+    assert capsys.readouterr().err == "xla-insights: b:1: nothing listens there\n"
 
 
 def test_ctrl_c_clears_the_progress_on_a_terminal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,12 @@ def test_names_with_and_without_a_class_are_known_to_the_table(catalog: Catalog)
     assert not any(
         catalog.knows(name) for name in ("forward", "Training_Step", "dce my tensors", "lr_scheduler")
     )
+
+
+def test_another_process_knows_the_same_names(catalog: Catalog) -> None:
+    """Workers that read hosts receive a catalogue with which other captures may have been read before."""
+    assert not catalog.knows("forward")
+    assert not pickle.loads(pickle.dumps(catalog)).knows("forward")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.cli.reading import _progress_line
-from tb_xla_insights.logdir.read import Reading
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
 Capsys = pytest.CaptureFixture[str]
@@ -202,6 +200,27 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     usage_line(capsys, *arguments)
 
 
+@pytest.mark.parametrize("command", ["sessions", "report", "capture"])
+def test_an_unknown_option_refers_to_the_help_of_the_command(command: str, capsys: Capsys) -> None:
+    paths = ["localhost:1", "logdir"] if command == "capture" else ["logdir"]
+    line = usage_line(capsys, command, *paths, "other", "--nothing")
+    assert line == (
+        f"xla-insights {command}: unrecognized arguments: other --nothing; see xla-insights {command} --help"
+    )
+
+
+def test_the_help_of_json_promises_picoseconds_where_the_document_has_them(capsys: Capsys) -> None:
+    """`sessions --json` has nanoseconds, `capture --json` no times."""
+    commands = ("sessions", "report", "window", "capture", "compare")
+    with_picoseconds = set()
+    for command in commands:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        if "picoseconds" in capsys.readouterr().out:
+            with_picoseconds.add(command)
+    assert with_picoseconds == {"report", "window", "compare"}
+
+
 @pytest.mark.parametrize(
     "command", [["sessions"], ["report"], ["window", "--start-ms", "0", "--end-ms", "1"]]
 )
@@ -299,6 +318,22 @@ def test_an_interrupt_has_no_traceback(logdir: Path, capsys: Capsys, monkeypatch
     assert capsys.readouterr().err == "xla-insights: stopped\n"
 
 
+def test_an_interrupt_that_python_wraps(
+    logdir: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python 3.11 does with exceptions of `__set_name__`, while modules are imported."""
+
+    def stop(*_: object, **__: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise RuntimeError("Error calling __set_name__") from error
+
+    monkeypatch.setattr("tb_xla_insights.cli.reading.read_session", stop)
+    assert main(["report", str(logdir)]) == 130
+    assert capsys.readouterr().err == "xla-insights: stopped\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "demo", "code", "message"),
     [
@@ -367,21 +402,3 @@ def test_the_module_runs_as_a_command() -> None:
         cwd=Path(__file__).parents[1],
     )
     assert process.stdout == f"xla-insights {xi.__version__}\n"
-
-
-def test_the_progress_line_names_the_host_being_read() -> None:
-    reading = Reading("vm", 4000)
-    assert _progress_line([reading], 1) == "Preparing"
-    assert _progress_line([reading], 3) == "Preparing"
-    reading.state = "reading"
-    assert _progress_line([reading], 3) == "Waiting for the first bytes of vm"
-    reading.bytes_read = 1000
-    assert plain(_progress_line([reading], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
-    assert plain(_progress_line([reading], 2)).endswith(" · about 6 s left")
-
-
-def test_the_progress_line_of_several_hosts_counts_those_that_failed() -> None:
-    first, failed = Reading("a", 4000, 4000, "ready"), Reading("b", 4000, 1000, "reading")
-    assert plain(_progress_line([first, failed], 2)) == "1 of 2 hosts read · about 2 s left"
-    failed.fail("truncated")
-    assert _progress_line([first, failed], 2) == "Preparing"

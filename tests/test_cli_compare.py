@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import MS
+from helpers import MS, write_cut_session, write_session
 from report_texts import UNLIMITED_WIDTH, console, printed_text, single_spaced
 from synthetic.__main__ import LOGDIR
 
@@ -123,6 +123,16 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
     assert exit_info.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith("--help")
+
+
+def test_a_warning_names_the_session(capsys: Capsys, tmp_path: Path) -> None:
+    """Captures of one machine have the same host."""
+    whole, cut = write_session(tmp_path / "whole", "vm"), write_cut_session(tmp_path / "cut", "vm")
+    assert main(["compare", str(whole), str(cut), "--json"]) == 0
+    assert capsys.readouterr().err.startswith("warning (B, vm): ")
+    (tmp_path / "pairs.csv").write_text("model,a,b\nx,cut,whole\n")
+    main(["compare", "--pairs", str(tmp_path / "pairs.csv")])
+    assert capsys.readouterr().err.startswith(f"warning ({tmp_path / 'cut'}, vm): ")
 
 
 def test_unreadable_input_is_a_one_line_error(capsys: Capsys, tmp_path: Path) -> None:

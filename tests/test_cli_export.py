@@ -216,6 +216,25 @@ def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
     assert process.stderr.startswith(b"/dev/stdout: ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["export", "--format", "chrome", "-o", "/dev/stdout"], 0),
+        (["report", "--fail-on", "info", "--html", "/dev/stdout"], 1),
+    ],
+)
+def test_an_output_whose_reader_closes_the_pipe_is_no_error(arguments: list[str], code: int) -> None:
+    """As with `-o /dev/stdout | head`."""
+    command = [sys.executable, "-m", "tb_xla_insights", *arguments, SESSION]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == code
+
+
 def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -241,6 +244,16 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:
     assert total == f"all ops 648 {times} {shares} %"
 
 
+def test_the_times_of_devices_add_up_to_a_window_beyond_their_spans(capsys: Capsys) -> None:
+    assert main(["window", str(LOGDIR / CASE_STUDY), "--start-ms=-50", "--end-ms", "700"]) == 0
+    _, heads, _, *rows = section(capsys.readouterr().out, "Devices")
+    assert "Idle, ms Before or after all runs, ms Stall, ms" in heads
+    assert len(rows) == 8
+    for row in rows:
+        busy, idle, outside, _ = map(Decimal, re.findall(r"\d+\.\d{3}", row))
+        assert busy + idle + outside == 750
+
+
 def test_slashes_in_names_divide_no_annotation() -> None:
     document = report("torch_xla_early_item")
     [row, *_] = document["annotations"]
@@ -302,3 +315,17 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
         1,
         1,
     ]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_text_is_readable_if_stdout_lacks_its_characters(encoding: str) -> None:
+    """As in an old locale, or in a pipe on Windows."""
+    command = [sys.executable, "-m", "tb_xla_insights", "report", str(LOGDIR / "torch_xla_baseline")]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
+    lines = process.stdout.decode(encoding).splitlines()
+    assert lines[0] == (
+        "The device is 7.5 % busy: the host builds graphs slower than they run (13.1 -> 2.5 ms at best)."
+    )
+    assert not [line for line in lines if "\\" in line]
+    assert any("-81.3 % of a step" in line for line in lines)

@@ -38,6 +38,8 @@ def scheduler() -> Iterator[str]:
                 "distributed.scheduler.allowed-failures": 2,
                 # A worker has one host at a time, so that Dask blames no other host for the worker's end.
                 "distributed.scheduler.worker-saturation": 1.0,
+                # A killed worker comes back; on a busy machine, its process takes longer than Dask waits by default.
+                "distributed.deploy.lost-worker-timeout": "10 minutes",
             }
         ),
         distributed.LocalCluster(

@@ -305,6 +305,23 @@ class TestWindowDevices:
         assert re.search(r"TPU:19 +w-0 +0\.100", text)
         assert re.search(r"19 others, median +0\.900", text)
 
+    def test_time_beyond_the_spans_of_devices_has_a_column(self) -> None:
+        assert "Before or after" not in self.print({})
+        out = Console(file=io.StringIO(), width=200)
+        row = {
+            "host": "w-0",
+            "busy_ps": 600,
+            "idle_ps": 100,
+            "stall_ps": 0,
+            "modules": 1,
+            "ops": 1,
+            "top_ops": [],
+        }
+        devices = [{**row, "id": f"w-0/TPU:{core}", "name": f"TPU:{core}"} for core in range(20)]
+        print_many_devices(out, devices, 1000, "ns")
+        assert isinstance(out.file, io.StringIO)
+        assert re.search(r"20 devices, median +0\.600 +0\.100 +0\.300 +0\.000", out.file.getvalue())
+
     def test_devices_that_are_not_neighbours_are_no_range(self) -> None:
         assert re.search(r"TPU:3 and 1 other +w-0 +0\.100", self.print({3: 100, 9: 100}))
         assert re.search(r"TPU:3 and 2 others +w-0 +0\.100", self.print({3: 100, 9: 100, 10: 100}))

@@ -232,6 +232,17 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "can be written with --html" in line
 
 
+def test_the_command_warns_of_an_unreadable_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipeline shows only what the command prints."""
+    directory = write_session(tmp_path / "s", "a", "b")
+    (directory / "b.xplane.pb").write_bytes(b"no capture")
+    path = tmp_path / "report.html"
+    assert main(["report", str(directory), "--html", str(path)]) == 0
+    warning, note = capsys.readouterr().err.splitlines()
+    assert warning.startswith("warning (b): ")
+    assert note == f"{path}: the report as a page"
+
+
 class TestInAPipeline:
     """The documentation's example, with a session in which a graph is compiled again."""
 

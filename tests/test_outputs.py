@@ -101,6 +101,19 @@ def write_half(path: Path) -> None:
         raise KeyboardInterrupt
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps working directories")
+def test_a_relative_output_in_a_directory_that_is_gone(
+    session: Path, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["report", str(session), "--html", "report.html"]) == 3
+    assert capsys.readouterr().err == (
+        "xla-insights: report.html: No such file or directory; give an absolute path\n"
+    )
+
+
 class TestReplacing:
     def test_a_failed_write_leaves_the_existing_file(self, tmp_path: Path) -> None:
         file, link = tmp_path / "file", tmp_path / "link"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,25 @@ def test_cells_that_are_not_plain_numbers_are_paths(file: Path, monkeypatch: pyt
     file.write_text("model,a,b\nx,1/0,~/run\ny,s3://bucket/run,/runs/2\n")
     read_pairs(str(file), steps_of)
     assert paths == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="this system has no /dev/fd")
+def test_paths_in_a_pipe_are_relative_to_the_working_directory() -> None:
+    """`--pairs <(…)` has no folder of its own."""
+    paths = []
+
+    def steps_of(path: str) -> SessionSteps:
+        paths.append(path)
+        return timed(5)
+
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as pipe:
+        pipe.write("model,a,b\nx,lazy/run,/runs/2\n")
+    try:
+        read_pairs(f"/dev/fd/{read_end}", steps_of)
+    finally:
+        os.close(read_end)
+    assert paths == ["lazy/run", "/runs/2"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

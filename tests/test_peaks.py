@@ -89,7 +89,9 @@ def test_peaks_on_the_command_line_are_used_and_times_still_add_up(
     assert self_ps == device_ps
 
 
-@pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
+@pytest.mark.parametrize(
+    "text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3", "1e-300,1e9", "1e12,1e300", "918,1638"]
+)
 def test_invalid_peaks_on_the_command_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(DEMO), "--peaks", text])
@@ -102,10 +104,25 @@ def session() -> xi.Session:
 
 
 @pytest.mark.parametrize(
-    "peaks", [(0, 1), (1, -1.0), (1, float("inf")), (float("nan"), 1), (1,), ("a", 1), 918e12, "1,2"], ids=str
+    "peaks",
+    [
+        (0, 1),
+        (1e9, -1.0),
+        (1e9, float("inf")),
+        (float("nan"), 1e9),
+        (1e9,),
+        ("a", 1e9),
+        918e12,
+        "1,2",
+        (1e-300, 1e9),
+        (1e9, 1e300),
+    ],
+    ids=str,
 )
 def test_invalid_peaks_of_a_user(peaks: Any, session: xi.Session) -> None:
     for method in (session.report, session.device_work):
-        with pytest.raises(InputError, match=r"two numbers above 0, such as \(918e12, 1638e9\)$") as error:
+        with pytest.raises(
+            InputError, match=r"two numbers from 1e\+06 to 1e\+24, such as \(918e12, 1638e9\)$"
+        ) as error:
             method(peaks=peaks)
         assert "\n" not in str(error.value)

@@ -34,8 +34,21 @@ def test_classes_add_up_to_the_window(training: SessionTrace) -> None:
     answer = window(training, 5, 85)
     assert (answer["start_ps"], answer["end_ps"], answer["duration_ps"]) == (5, 85, 80)
     assert answer["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
-    assert answer["hosts"] == [{"host": "vm", "by_class_ps": answer["by_class_ps"]}]
+    assert [(row["host"], row["by_class_ps"]) for row in answer["hosts"]] == [("vm", answer["by_class_ps"])]
     assert answer["host"] == "vm"
+
+
+def test_a_class_names_the_thread_that_decides_its_time(training: SessionTrace) -> None:
+    """A thread with more time in the class does not, if it worked beside others."""
+    rows = {"tracing": "h0.t0", "sync_prepare": "h0.t0", "dispatch": "h0.t1", "wait": "h0.t0"}
+    assert [row["row_by_class"] for row in window(training, 5, 85)["hosts"]] == [rows]
+    loader = thread("python", ("load_batch", 0, 80), role="loader")
+    python = thread("python", ("StepMarker", 0, 70), ("data_loading", 70, 30), role="driving")
+    answer = window(session(capture(loader, python), capture(python, host="b")), 20, 110)
+    assert answer["threads"][0]["by_class_ps"]["input"] > answer["hosts"][0]["by_class_ps"]["input"]
+    assert [row["row_by_class"] for row in answer["hosts"]] == [
+        {"sync_prepare": row, "input": row} for row in ("h0.t1", "h1.t0")
+    ]
 
 
 def test_windows_outside_of_a_hosts_capture_are_unrecorded(training: SessionTrace) -> None:

@@ -101,8 +101,10 @@ UNITS = {
 }  # fmt: skip
 
 
+@cache
 def json_schema(name: str) -> Part:
-    """The JSON Schema of a document, with the attribute docstrings as descriptions."""
+    """The JSON Schema of a document, with the attribute docstrings as descriptions. Cached: callers must not change
+    it."""
     kinds = configured_types()
     document = TypeAdapter(DOCUMENTS[name]).json_schema()
     for title, part in ((document["title"], document), *document["$defs"].items()):
@@ -135,9 +137,16 @@ def _inherited(kind: Any, key: str) -> str | None:
             return KEYWORDS[name]
     for base in get_original_bases(kind):
         if is_typeddict(base) and key in base.__annotations__:
-            description = TypeAdapter(base).json_schema()["properties"][key].get("description")
+            description = _properties(base)[key].get("description")
             return str(description) if description else _inherited(base, key)
     return None
+
+
+@cache
+def _properties(kind: Any) -> dict[str, Part]:
+    """The schemas of a type's keys."""
+    properties: dict[str, Part] = TypeAdapter(kind).json_schema()["properties"]
+    return properties
 
 
 def markdown(schemas: dict[str, Part]) -> str:

@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
 import { total } from '../lib/totals.js';
-import { roundPeak } from './rows.js';
+import { peaksOfLink, roundPeak } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 
@@ -91,9 +91,9 @@ export function openPeaksDialog({ flops_per_s: flops, bytes_per_s: bytes, source
       {
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          const [flopsPeak, bytesPeak] = [Number(compute.value), Number(memory.value)];
-          if (flopsPeak > 0 && bytesPeak > 0) close(`${flopsPeak}e12,${bytesPeak}e9`);
-          else message.textContent = 'Give two numbers above 0.';
+          const pk = `${Number(compute.value)}e12,${Number(memory.value)}e9`;
+          if (peaksOfLink(pk)) close(pk);
+          else message.textContent = 'Give the peaks of a device, such as 918 and 1638.';
         },
       },
       h('h2', null, 'Peaks of one device'),

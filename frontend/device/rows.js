@@ -226,13 +226,14 @@ export function tonesOf(rows) {
 export const roundPeak = (value) => Number(value.toPrecision(4));
 
 /**
- * Parses a link's peaks, `918e12,1638e9`; null if malformed.
+ * Parses a link's peaks, `918e12,1638e9`; null if malformed or outside the range that the route accepts.
  * @param {string|undefined} text
  * @returns {[number, number]|null}
  */
 export function peaksOfLink(text) {
   const [flops, bytes, ...surplus] = (text ?? '').split(',').map(Number);
-  return flops > 0 && bytes > 0 && !surplus.length && Number.isFinite(flops + bytes) ? [flops, bytes] : null;
+  const isPeak = (/** @type {number} */ value) => value >= 1e6 && value <= 1e24;
+  return isPeak(flops) && isPeak(bytes) && !surplus.length ? [flops, bytes] : null;
 }
 
 /** CSV rows of ops. @param {OpRow[]} rows */

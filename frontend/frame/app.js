@@ -69,7 +69,9 @@ const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 export function createApp() {
   // Registered before all other keys, so that Escape closes an open menu.
   bindMenuClosing();
-  const link = createLink();
+  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
+  let defaultName = '';
+  const link = createLink(() => defaultName);
   const live = createLiveRegions();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
@@ -78,8 +80,6 @@ export function createApp() {
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
-  /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
-  let defaultName = '';
   /** The session that was opened last; it may still be loading. */
   let openedName = '';
   /** @type {Ready|null} */

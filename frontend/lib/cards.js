@@ -3,7 +3,7 @@
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, classCell, tone } from './classes.js';
 import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
-import { gapText, spanText } from './link.js';
+import { gapText, spanText, windowText } from './link.js';
 import { table, textColumn } from './table.js';
 
 /** In windows at least this wide, tables show longer names. */
@@ -171,7 +171,7 @@ function framedSpanText(start, end, marginShare = 0.4) {
 export const windowLinkState = (start, end) => ({
   v: 'timeline',
   w: framedSpanText(start, end),
-  sel: `win:${spanText(start, end)}`,
+  sel: windowText(start, end),
   fi: '',
 });
 

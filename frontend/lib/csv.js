@@ -18,14 +18,19 @@ export const exportButton = (name, heads, loadItems) => button('Export CSV', asy
   setTimeout(() => URL.revokeObjectURL(anchor.href), 0);
 }, { 'data-testid': 'export-csv' });
 
+const FORMULA_START = /^[=+\-@\t\r\n]/;
+const NUMBER = /^[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?$/i;
+
 /**
  * A CSV file: values are quoted where needed, and a text that a spreadsheet would take for a formula begins with `'`.
+ * Numbers written as text stay as they are, as in `xla-insights export`.
  * @param {string[]} heads
  * @param {(string|number|null)[][]} rows
  */
 export function csvText(heads, rows) {
   const cell = (/** @type {string|number|null} */ value) => {
-    const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? '');
+    const isFormula = typeof value === 'string' && FORMULA_START.test(value) && !NUMBER.test(value);
+    const text = isFormula ? `'${value}` : String(value ?? '');
     return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
   return [heads, ...rows].map((row) => row.map(cell).join(',')).join('\r\n') + '\r\n';

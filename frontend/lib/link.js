@@ -6,7 +6,8 @@ const PREFIX = 'p.xla_insights.';
  * An absent key means the default. Keys are short to keep links short.
  * @typedef {object} LinkState
  * @property {string} [v] view
- * @property {string} [s] session; by default the newest one when the page was loaded
+ * @property {string} [s] session; by default the newest one when the page was loaded. Named once the link has more
+ *   than the view: a selection belongs to its session, also after a newer one was captured
  * @property {string} [c] session to compare with
  * @property {string} [h] hosts; see `linkedHosts`
  * @property {string} [d] ids of devices
@@ -116,8 +117,19 @@ export function msValue(text) {
   return /^-?\d+(\.\d+)?$/.test(text) ? Math.round(Number(text) * 1e9) : NaN;
 }
 
-/** An interval as `start+duration`, in ms. @param {number} start ps @param {number} end ps */
-export const spanText = (start, end) => `${msText(start)}+${msText(end - start)}`;
+/**
+ * An interval as `start+duration`, in ms: rounded to ns, or exact.
+ * @param {number} start ps @param {number} end ps
+ * @param {boolean} [exact]
+ */
+export const spanText = (start, end, exact = false) => `${msText(start, exact)}+${msText(end - start, exact)}`;
+
+/**
+ * A window as a selection: `win:715.08+72.143`. It is exact, as an interval that ends a picosecond later may touch the
+ * next step or run.
+ * @param {number} start ps @param {number} end ps
+ */
+export const windowText = (start, end) => `win:${spanText(start, end, true)}`;
 
 /** A gap as a selection: `gap:TPU:0@715.080172721`. @param {{device: string, start_ps: number}} gap */
 export const gapText = ({ device, start_ps }) => `gap:${device}@${msText(start_ps, true)}`;
@@ -128,7 +140,7 @@ export function spanValue(text) {
   return start >= 0 && length > 0 ? { start_ps: start, end_ps: start + length } : null;
 }
 
-/** Rounds a time to whole ns, as links do, so that the page shows exactly what its link has. @param {number} ps */
+/** Rounds a time that the pointer chose to whole ns, which keeps links short. @param {number} ps */
 export const roundToNs = (ps) => Math.round(ps / 1000) * 1000;
 
 /**
@@ -147,8 +159,8 @@ function addressWindow() {
 /** Browsers limit how often an address may change. */
 const DELAY_MS = 250;
 
-/** Reads, writes and watches the link state. */
-export function createLink() {
+/** Reads, writes and watches the link state. @param {() => string} defaultSession the session of a link without one */
+export function createLink(defaultSession) {
   const target = addressWindow();
   /** @type {LinkState} */
   let state = parseHash(target.location.hash);
@@ -176,6 +188,8 @@ export function createLink() {
     for (const key of /** @type {(keyof LinkState)[]} */ (Object.keys(nextState))) {
       if (!nextState[key]) delete nextState[key];
     }
+    const session = nextState.s || defaultSession();
+    if (session && Object.keys(nextState).some((key) => key !== 'v')) nextState.s = session;
     if (formatHash('', nextState) === formatHash('', state)) return;
     state = nextState;
     const { pathname, search, hash } = target.location;

@@ -3302,6 +3302,8 @@ export interface WindowHost {
   host: string;
   /** Time by class; adds up to the window. */
   by_class_ps: Partial<Record<ClassName, number>>;
+  /** By class, the id of the thread's row whose events decide most of its time; a class that no event decides is left out. */
+  row_by_class: Partial<Record<ClassName, string>>;
 }
 
 /** What a thread does in the window. */

@@ -315,6 +315,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     host: { key: 'host', head: 'Host', unit: 'text' },
     busy_ps: { key: 'busy_ps', head: 'Busy', unit: 'time' },
     idle_ps: { key: 'idle_ps', head: 'Idle', unit: 'time' },
+    outside_ps: { key: 'outside_ps', head: 'Before or after all runs', unit: 'time', derived: true },
     stall_ps: { key: 'stall_ps', head: 'Stall', unit: 'time' },
     modules: { key: 'modules', head: 'Modules', unit: 'count' },
     ops: { key: 'ops', head: 'Ops', unit: 'count' },

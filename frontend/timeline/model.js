@@ -1,6 +1,6 @@
 /** The timeline's state, its changes, and their link keys. */
 
-import { spanText, spanValue, roundToNs } from '../lib/link.js';
+import { spanText, spanValue } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
@@ -145,19 +145,19 @@ export function createModel(link, lanesPx) {
         model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (all ? isCut : isOutside) model.goTo((start_ps + end_ps) / 2);
     },
-    /** Selects an item, rounding a window to ns as links do; null clears. @param {Selection|null} selection */
+    /** Selects an item, a window as far as it is in the session; null clears. @param {Selection|null} selection */
     select(selection) {
-      const rounded =
+      const inSession =
         selection?.kind === 'window'
           ? {
               ...selection,
-              start_ps: roundToNs(Math.max(0, selection.start_ps)),
-              end_ps: roundToNs(Math.min(duration, selection.end_ps)),
+              start_ps: Math.max(0, selection.start_ps),
+              end_ps: Math.min(duration, selection.end_ps),
             }
           : selection;
       link.set(windowState(), 'replace');
-      set({ selection: rounded, detail: null, piece: null, delayed: null });
-      link.set({ sel: selectionText(rounded) }, 'push');
+      set({ selection: inSession, detail: null, piece: null, delayed: null });
+      link.set({ sel: selectionText(inSession) }, 'push');
     },
     /**
      * Opens or closes a fold. The opposite change returns it to its initial state.

@@ -186,7 +186,8 @@ export function devicesTable(label, items, hosts, shareHead, busyShare, outside 
       timeUnit: unit,
       cell: (/** @type {T} */ device) => deviceTimeCell(device[key], unit),
     });
-  const outsideColumn = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
+  const { head: outsideHead } = TABLES.window_devices.outside_ps;
+  const outsideColumn = items.some(outside) ? [timeColumn(outsideHead, unit, outside)] : [];
   return table({
     label, items,
     columns: [

@@ -24,6 +24,8 @@ import {
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
 const { self_ps: { head: OWN_TIME } } = TABLES.window_annotations;
+/** @type {Pick<Window['hosts'][number], 'by_class_ps'|'row_by_class'>} */
+const NO_HOST = { by_class_ps: {}, row_by_class: {} };
 
 /**
  * @param {Window} answer
@@ -102,6 +104,7 @@ export function windowContent(answer, act, hosts, slowest) {
             label: 'Threads in the window',
             items: threads,
             columns: [
+              ...(answer.hosts.length > 1 ? [definedColumn(TABLES.window_threads.host)] : []),
               definedColumn(TABLES.window_threads.name, {
                 field: (/** @type {Thread} */ { row }) => act.rowLabel(row),
                 cell: ({ row }) => link(act.rowLabel(row), () => act.revealRow(row), { title: act.rowLabel(row) }),
@@ -150,8 +153,11 @@ export function windowContent(answer, act, hosts, slowest) {
   };
 }
 
-/** The class with most time on a thread. @param {Thread} thread */
-const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps)[0]?.[0];
+/** The class with most time on a thread; undefined if most of it has no class. @param {Thread} thread */
+function mainClass({ by_class_ps, no_class_ps }) {
+  const [longest] = sortByTime(by_class_ps);
+  return longest && longest[1] >= no_class_ps ? longest[0] : undefined;
+}
 
 /**
  * The time of a host by class, with buttons for the other hosts.
@@ -161,13 +167,10 @@ const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps)[0]?.[0];
  * @returns {HTMLElement}
  */
 function hostSection(answer, act, host) {
-  const parts = answer.hosts.find((item) => item.host === host)?.by_class_ps ?? answer.by_class_ps;
+  const { by_class_ps: parts, row_by_class } = answer.hosts.find((item) => item.host === host) ?? NO_HOST;
   const threadOf = (/** @type {ClassName} */ name) => {
-    const timeOf = (/** @type {Thread} */ { by_class_ps }) => by_class_ps[name] ?? 0;
-    const [thread] = answer.threads
-      .filter((candidate) => (!host || candidate.host === host) && timeOf(candidate))
-      .sort((a, b) => timeOf(b) - timeOf(a));
-    return thread && name !== 'unrecorded' ? act.rowLabel(thread.row) : '';
+    const row = row_by_class[name];
+    return row ? act.rowLabel(row) : '';
   };
   const section = h(
     'section',

@@ -255,7 +255,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
   });
   const number =
     eventCount > items.length
-      ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
+      ? `${count(items.length)} of ${count(eventCount)} events; zoom in for the rest`
       : plural(eventCount, 'event');
   return {
     title,

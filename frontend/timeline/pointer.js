@@ -4,6 +4,7 @@
  */
 
 import { clamp } from '../lib/axis.js';
+import { roundToNs } from '../lib/link.js';
 import { RULER_PX } from './paint.js';
 import { spanBetween } from './overview-strip.js';
 
@@ -55,7 +56,8 @@ export function followPointer(element, act) {
     const { scale, x, y, at, oppositeEdge } = locate(event);
     // The client width excludes the scroll bar, which scrolls by itself.
     if (event.button !== 0 || x > element.clientWidth) return;
-    drag = { x, mode: y < RULER_PX || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor: oppositeEdge ?? at };
+    const anchor = oppositeEdge ?? roundToNs(at);
+    drag = { x, mode: y < RULER_PX || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
   });
   element.addEventListener('pointermove', (event) => {
@@ -76,7 +78,9 @@ export function followPointer(element, act) {
       const { x, y, at } = locate(event);
       drag = null;
       if (name === 'pointerup' && endedDrag && !endedDrag.moved) act.click(x, y);
-      else if (name === 'pointerup' && endedDrag?.mode === 'select') act.select(spanBetween(at, endedDrag.anchor));
+      else if (name === 'pointerup' && endedDrag?.mode === 'select') {
+        act.select(spanBetween(roundToNs(at), endedDrag.anchor));
+      }
       act.preview(null);
     });
   }

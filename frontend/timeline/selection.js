@@ -1,6 +1,6 @@
 /** The selection as a plain value, and its text in links. */
 
-import { gapText, msText, msValue, spanText, spanValue } from '../lib/link.js';
+import { gapText, msText, msValue, spanValue, windowText } from '../lib/link.js';
 
 /**
  * A selected window, event, slice of several events, or gap. A link has only the start of an event or a gap; its end
@@ -51,7 +51,7 @@ export function selectionText(selected) {
   const { kind, row, depth, start_ps, end_ps } = selected;
   if (kind === 'gap') return gapText(selected);
   if (kind === 'event') return `ev:${row}@${msText(start_ps, true)}${depth ? '/' + depth : ''}`;
-  return `win:${spanText(start_ps, end_ps)}`;
+  return windowText(start_ps, end_ps);
 }
 
 /** @param {string|undefined} text @returns {Selection|null} null if the text does not parse */

@@ -101,6 +101,10 @@ class Catalog:
     _suffix_lengths: Sequence[int] = ()
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process would not recognize _UNKNOWN in the cache: `knows` compares by identity.
+        return self.__dict__ | {"_cache": {}}
+
     def class_index(self, name: str) -> int:
         """The index into CLASSES of events with this name, -1 if they have no class."""
         return self._entry(name).class_index

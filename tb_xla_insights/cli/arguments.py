@@ -38,8 +38,8 @@ def _scheduler(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON document, times in picoseconds")
+def add_json(parser: argparse.ArgumentParser, text: str = "one JSON document, times in picoseconds") -> None:
+    parser.add_argument("--json", action="store_true", help=text)
 
 
 def parse_samples(text: str) -> float:
@@ -61,5 +61,5 @@ def parse_peaks(text: str) -> tuple[float, float]:
         return units.parse_peaks(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is not FLOP/s,bytes/s; give two numbers above 0, such as 918e12,1638e9"
+            f"{text[:40]!r} is not FLOP/s,bytes/s; give {units.PEAKS_RANGE_TEXT}, such as 918e12,1638e9"
         ) from error

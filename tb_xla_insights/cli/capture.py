@@ -51,8 +51,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             default=getattr(Options, name),
             help=f"{text} (default: %(default)s)",
         )
-    arguments.add_json(parser)
-    parser.set_defaults(run=run)
+    arguments.add_json(parser, "one JSON document")
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
@@ -71,11 +71,12 @@ def run(options: Any) -> int:
         raise
     if not capture.has_captures:
         raise InputError(capture.message or "cancelled")
-    if options.json:
-        hosts = [host.as_json() for host in capture.hosts]
-        printing.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
-    else:
-        printing.print_line(capture.directory)
+    with printing.ignore_closed_pipe():
+        if options.json:
+            hosts = [host.as_json() for host in capture.hosts]
+            printing.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
+        else:
+            printing.print_line(capture.directory)
     if capture.message:
         printing.print_note(f"xla-insights: {capture.message}")
         return INCOMPLETE

@@ -82,10 +82,10 @@ def run(options: Any) -> int:
     if options.a:
         a = _read(options, options.a, options.session_a, catalog)
         b = _read(options, options.b, options.session_b, catalog)
-        with reading.show_progress(a), reading.show_progress(b):
+        with reading.show_progress(a, b):
             document |= a.compare(b, options.samples_per_step)
-        for session in (a, b):
-            reading.print_warnings(session)
+        reading.print_warnings(a, "A")
+        reading.print_warnings(b, "B")
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
@@ -138,9 +138,9 @@ def _read_steps(options: Any, path: str, catalog: Catalog) -> SessionSteps:
 
     session = _read(options, path, None, catalog)
     if not session.hosts.is_streamed:
-        reading.print_warnings(session)
+        reading.print_warnings(session, path)
         return session_steps(session.trace)
     with reading.show_progress(session):
         report = session.report()
-    reading.print_warnings(session)
+    reading.print_warnings(session, path)
     return report_steps(session.hosts.files.path, report["steps"], report["recorded"])

@@ -43,7 +43,7 @@ def run(options: Any) -> int:
     from tb_xla_insights.export import tables
 
     write = tables.write_csv if options.format == "csv" else tables.write_parquet
-    with reading.show_progress(session):
+    with reading.show_progress(session, activity=f"Writing {options.output}"):
         lines = write(session, options.output)
     if session.hosts.is_streamed:
         reading.print_warnings(session)
@@ -60,7 +60,7 @@ def _export_chrome(session: Any, path: Path) -> str:
         replace_atomically(path) as temporary_path,
         _open_output(temporary_path, path.suffix == ".gz") as file,
     ):
-        with reading.show_progress(session):
+        with reading.show_progress(session, activity=f"Writing {path}"):
             trace = session.trace_if_small
             count = write_chrome_of_hosts(session, file) if trace is None else write_chrome(trace, file)
         if session.hosts.is_streamed:

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names in a trace may not be encodable
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=printing.ENCODING_ERRORS)
     if not os.environ.get(_DEBUG_VARIABLE):
         # The errors that file systems log are also in the one line of the error.
         for name in ("tb_xla_insights", "gcsfs", "s3fs"):
@@ -82,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
     try:
-        options = parser(command).parse_args(arguments)
+        options, unknown = parser(command).parse_known_args(arguments)
+        if unknown:  # parse_args would refer to the help of the top parser, which lacks the command's options
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         code = int(options.run(options))
         sys.stdout.flush()
         return code
@@ -93,6 +95,8 @@ def _run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if (cause := signals.stop_behind(error)) is not None:
+            return _fail("stopped", signals.exit_code(cause))
         if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
             printing.discard_output()
             return _fail(

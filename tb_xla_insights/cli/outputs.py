@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tb_xla_insights.files.replace import report_write_errors
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.paths import SUFFIX, is_capture
 from tb_xla_insights.logdir.sessions import SessionFiles
@@ -14,9 +15,11 @@ from tb_xla_insights.report.sidecars import sidecar_files
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:
     """Why an output must not be written: it is an input, perhaps under another name or link, or is named like a
-    capture. None if all may be written."""
+    capture. None if all may be written. Raises InputError for a relative path if the working directory is gone."""
     for output in outputs:
-        if is_capture(os.path.realpath(output)):
+        with report_write_errors(output, "give an absolute path"):
+            target = os.path.realpath(output)
+        if is_capture(target):
             return f"{output} is named like a capture, *{SUFFIX}; give another file"
         for path, role in _inputs(files, catalog):
             if _is_same(output, path):

@@ -6,6 +6,7 @@ change the terminal's title or the text direction, or add a line.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import shutil
@@ -25,6 +26,25 @@ if TYPE_CHECKING:
 # In a file or a pipe, each paragraph and each table row is one line.
 _FILE_WIDTH = 100_000
 _CLEAR_LINE = "\r\033[K"
+
+ENCODING_ERRORS = "xla_insights.similar"
+"""The error handler of stdout and stderr: a character that the encoding lacks, such as ISO 8859-1 of an old locale or
+Windows' code page of a pipe, is replaced with similar ones, or with its escape."""
+_SIMILAR = str.maketrans(
+    {
+        "\u202f": " ", "\u2212": "-", "–": "-", "→": "->", "≈": "~", "▲": "^", "▼": "v", "×": "x", "·": "-", "µ": "u",
+        "’": "'", "…": "...", "±": "+/-",
+    }
+)  # fmt: skip
+
+
+def _similar_text(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError), "for streams that are written"
+    text = error.object[error.start : error.end].translate(_SIMILAR)
+    return text.encode("ascii", "backslashreplace").decode(), error.end
+
+
+codecs.register_error(ENCODING_ERRORS, _similar_text)
 
 
 def print_line(line: str) -> None:

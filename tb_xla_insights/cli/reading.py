@@ -52,21 +52,22 @@ def read_session(
 
 
 @contextmanager
-def show_progress(session: Session) -> Iterator[None]:
-    """Shows on a terminal how many hosts are read, while an answer reads the hosts of a session."""
-    if not session.hosts.is_streamed:
-        yield
-        return
-    with progress_note(partial(_progress_line, session.hosts.readings)):
+def show_progress(*sessions: Session, activity: str = "Preparing") -> Iterator[None]:
+    """Shows progress on a terminal, in one line for all sessions that an answer needs: how many hosts are read, as long
+    as the answer reads hosts, then the `activity`."""
+    readings = [host for session in sessions if session.hosts.is_streamed for host in session.hosts.readings]
+    with progress_note(lambda elapsed: _progress_line(readings, elapsed, activity)):
         yield
 
 
-def print_warnings(session: Session) -> None:
-    """Prints warnings about the input to stderr, for outputs that do not include them."""
+def print_warnings(session: Session, name: str | None = None) -> None:
+    """Prints warnings about the input to stderr, for outputs that do not show them in the terminal. `name` is the
+    session's among several, whose hosts may have the same names."""
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
-            host = f" ({diagnostic.host})" if diagnostic.host else ""
-            print_note(f"{diagnostic.severity}{host}: {diagnostic.message}")
+            subject = ", ".join(filter(None, (name, diagnostic.host)))
+            place = f" ({subject})" if subject else ""
+            print_note(f"{diagnostic.severity}{place}: {diagnostic.message}")
 
 
 @contextmanager
@@ -83,11 +84,12 @@ def _import_meanwhile(modules: Sequence[str]) -> Iterator[None]:
             thread.join()
 
 
-def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
-    """The line after `elapsed` seconds: the host being read, or how many of several are read."""
+def _progress_line(readings: Sequence[Reading], elapsed: float, activity: str = "Preparing") -> str:
+    """The line after `elapsed` seconds: the host being read, or how many of several are read, or the `activity` that
+    follows."""
     done = sum(host.state in ("ready", "error") for host in readings)
     if done == len(readings):
-        return "Preparing"
+        return activity
     if len(readings) > 1:
         line = f"{done} of {len(readings)} hosts read"
         return line if not done else f"{line}{_time_left(elapsed, done, len(readings))}"

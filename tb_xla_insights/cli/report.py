@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +66,17 @@ def run(options: Any) -> int:
     with reading.show_progress(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with printing.ignore_closed_pipe():
-        if options.json:
+        if options.json or options.html is not None:
             reading.print_warnings(session)
+        if options.json:
             printing.print_json(document)
         elif options.html is None:
             from tb_xla_insights.cli.report_text import print_report
 
             print_report(printing.console(), document, options.duty)
     if options.html is not None:
-        _write_page(document, options.html)
+        with suppress(BrokenPipeError):  # the reader of a pipe, such as `head`, has closed it
+            _write_page(document, options.html)
     if options.fail_on is None:
         return 0
     failing = SEVERITIES[SEVERITIES.index(options.fail_on) :]

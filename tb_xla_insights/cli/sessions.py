@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     parser.add_argument("logdir", metavar="LOGDIR", help="a logdir; local or a URL")
-    arguments.add_json(parser)
-    parser.set_defaults(run=run)
+    arguments.add_json(parser, "one JSON document")
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:

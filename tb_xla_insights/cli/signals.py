@@ -38,6 +38,15 @@ def exit_code(stop: KeyboardInterrupt) -> int:
     return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
 
 
+def stop_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The signal that caused an exception, if one did: up to Python 3.11, what is raised while a class is created
+    becomes a RuntimeError."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause
+
+
 def exit_on_signal() -> None:
     """Makes signals end the process at once, for times when there is nothing to clean up."""
 

@@ -12,16 +12,17 @@ from tb_xla_insights.cli import arguments, elements, printing, reading
 from tb_xla_insights.cli.window_condensed import (
     condense_threads,
     needs_condensing,
+    print_devices,
     print_many_devices,
     print_other_hosts,
     split_hosts,
+    with_outside,
 )
 from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.tables.window import (
     WINDOW_ANNOTATIONS,
     WINDOW_CLASSES,
-    WINDOW_DEVICES,
     WINDOW_EVENTS,
     WINDOW_THREADS,
 )
@@ -108,7 +109,7 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
-        _print_devices(out, answer["devices"], unit)
+        print_devices(out, with_outside(answer["devices"], duration), unit)
     _print_ops(out, answer["annotations"], answer["devices"])
     _print_events(out, answer["top"], unit)
 
@@ -133,12 +134,6 @@ def _event_times(thread: Mapping[str, Any]) -> str:
         f"{units.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
         for row in thread["top"][:_MAX_NAMES]
     )
-
-
-def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None:
-    if devices:
-        time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-        out.print(elements.table(WINDOW_DEVICES, devices, time_units=time_units))
 
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:

@@ -107,9 +107,27 @@ def condense_threads(threads: Sequence[Row], named_hosts: Sequence[Row]) -> list
     return condensed_threads
 
 
+def with_outside(devices: Sequence[Row], duration_ps: int) -> list[Row]:
+    """The devices with `outside_ps`, the part of the window outside of their spans."""
+    return [
+        {**device, "outside_ps": duration_ps - device["busy_ps"] - device["idle_ps"]} for device in devices
+    ]
+
+
+def print_devices(out: Console, rows: Sequence[Row], unit: str) -> None:
+    """Prints rows of `with_outside`, with that column if any device has such time."""
+    if not rows:
+        return
+    is_outside = any(row["outside_ps"] for row in rows)
+    definition = WINDOW_DEVICES if is_outside else WINDOW_DEVICES.without("outside_ps")
+    time_units = dict.fromkeys(("busy_ps", "idle_ps", "outside_ps", "stall_ps"), unit)
+    out.print(elements.table(definition, rows, time_units=time_units))
+
+
 def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, unit: str) -> None:
     """Prints outliers among the devices, with equal devices of a host as one row; the median and the extremes of the
     others; and the ops of each row, per core."""
+    devices = with_outside(devices, duration_ps)
     groups: dict[tuple[str, int, int], list[Row]] = {}
     for device in devices:
         percentages = (round(100 * device[key] / duration_ps) for key in ("busy_ps", "stall_ps"))
@@ -132,8 +150,7 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
     if other_devices:
         label = f"{plural(len(other_devices), 'other' if outliers else 'device')}, median"
         rows.append(_merged_row(other_devices, label, "") | {"devices": other_devices})
-    time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
-    out.print(elements.table(WINDOW_DEVICES, rows, time_units=time_units))
+    print_devices(out, rows, unit)
     busy = [device["busy_ps"] for device in other_devices]
     if len(set(busy)) > 1:
         low, high = (other_devices[busy.index(extreme)] for extreme in (min(busy), max(busy)))
@@ -192,7 +209,7 @@ def _mean_ops(devices: Sequence[Row]) -> list[_MeanOp]:
 
 def _merged_row(devices: Sequence[Row], name: str, host: str) -> dict[str, Any]:
     """One row for several devices, with the medians of their values."""
-    keys = ("busy_ps", "idle_ps", "stall_ps", "modules", "ops")
+    keys = ("busy_ps", "idle_ps", "outside_ps", "stall_ps", "modules", "ops")
     return {"name": name, "host": host} | {
         key: median_low([device[key] for device in devices]) for key in keys
     }

@@ -1,9 +1,9 @@
 """Builds the speed-up table of many pairs of sessions from a CSV file.
 
 The file has a header line and one pair per line. With columns `a` and `b`, each of these cells is the path of a session
-(relative to the file's directory) or a step time in milliseconds; `column` names the column of the table (`speed-up`
-without it), and the first other column names the model (`a / b` without one). Without `a` and `b`, the first column
-names the model, and every other one holds speed-ups:
+(relative to the file's directory, or to the working directory if the file is a pipe) or a step time in milliseconds;
+`column` names the column of the table (`speed-up` without it), and the first other column names the model (`a / b`
+without one). Without `a` and `b`, the first column names the model, and every other one holds speed-ups:
 
     model,column,a,b                      model,first,second
     resnet50,second,lazy/r50,dynamo/r50   resnet50,0.758,0.937
@@ -129,7 +129,8 @@ def _read_session_pairs(
     """Returns the models, the columns, and the speed-ups of a file with columns `a` and `b`. `positions`: the index of
     each column by its name."""
     speedups: dict[tuple[str, str], _Speedup] = {}
-    directory = Path(path).parent
+    is_pipe = path.startswith("/dev/") or not os.path.isfile(path)  # as `<(…)` and /dev/stdin are
+    directory = Path() if is_pipe else Path(path).parent
 
     def step_time(line: int, cell: str) -> tuple[int, SessionSteps | None]:
         if _NUMBER.fullmatch(cell):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import Trace
@@ -75,15 +75,15 @@ memory."""
 
 
 def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
-    """Returns FLOP/s and bytes/s of a device as given by a user. Raises InputError unless both are numbers above 0."""
+    """Returns FLOP/s and bytes/s of a device as given by a user. Raises InputError unless both are numbers in
+    the range of `units.check_peaks`."""
     try:
-        flops, nbytes = map(float, peaks)
-    except (TypeError, ValueError):
-        flops = nbytes = 0.0
-    if not (0 < flops < math.inf and 0 < nbytes < math.inf):
-        allowed = "give FLOP/s and bytes/s of a device, two numbers above 0, such as (918e12, 1638e9)"
-        raise InputError(f"{str(peaks)[:40]} are not peaks; {allowed}")
-    return flops, nbytes
+        return units.check_peaks(peaks)
+    except (TypeError, ValueError) as error:
+        allowed = f"{units.PEAKS_RANGE_TEXT}, such as (918e12, 1638e9)"
+        raise InputError(
+            f"{str(peaks)[:40]} are not peaks; give FLOP/s and bytes/s of a device, {allowed}"
+        ) from error
 
 
 def peaks_of(trace: Trace, devices: Iterable[int]) -> list[Row]:

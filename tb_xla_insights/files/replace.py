@@ -21,9 +21,12 @@ _MIN_ABANDONED_SECONDS = 60.0
 
 @contextmanager
 def report_write_errors(path: Path, remedy: str) -> Iterator[None]:
-    """Turns an OSError in this block into an InputError that names the path and the remedy."""
+    """Turns an OSError in this block into an InputError that names the path and the remedy; not that the reader of a
+    pipe has closed it."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
         reason = error.strerror or " ".join(str(error).split())
         raise InputError(f"{path}: {reason}; {remedy}") from error

@@ -76,7 +76,8 @@ class Arguments:
             return units.parse_peaks(text)
         except ValueError as error:
             raise InputError(
-                f"{self._route}: {name} must be FLOP/s and bytes/s, such as 918e12,1638e9, not {text[:40]}"
+                f"{self._route}: {name} must be FLOP/s and bytes/s, {units.PEAKS_RANGE_TEXT}, such as "
+                f"918e12,1638e9, not {text[:40]}"
             ) from error
 
     def choice(self, name: str, *choices: str) -> str:

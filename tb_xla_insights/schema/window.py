@@ -85,6 +85,9 @@ class WindowHost(TypedDict):
     """Name of the host."""
     by_class_ps: ByClass
     """Time by class; adds up to the window."""
+    row_by_class: dict[ClassName, str]
+    """By class, the id of the thread's row whose events decide most of its time; a class that no event decides is left
+    out."""
 
 
 class WindowThread(TypedDict):

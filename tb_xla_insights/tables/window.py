@@ -39,8 +39,21 @@ WINDOW_THREADS = Definition(
     ),
 )
 
-WINDOW_DEVICES = DEVICES.without("duty_cycle", "span_ps")
-"""Devices in a window, with their busy and idle time in it."""
+WINDOW_DEVICES = Definition(
+    DEVICES.title,
+    (
+        DEVICES["name"],
+        DEVICES["host"],
+        DEVICES["busy_ps"],
+        DEVICES["idle_ps"],
+        Column("outside_ps", "Before or after all runs", "time", priority=5, derived=True),
+        DEVICES["stall_ps"],
+        DEVICES["modules"],
+        DEVICES["ops"],
+    ),
+    note=DEVICES.note,
+)
+"""Devices in a window, with their busy and idle time in it, and the rest of the window, outside of their spans."""
 
 WINDOW_ANNOTATIONS = Definition(
     "Device ops by annotation",

@@ -128,6 +128,19 @@ def test_clearing_the_filters_of_gaps_leaves_those_of_other_views(
     expect(page.get_by_test_id("filter-cause")).to_have_value("")
 
 
+def test_a_selection_in_the_newest_session_names_it(xi: Xi, page: Page, case_study: str) -> None:
+    """Once a newer session is captured, a link without a name opens that one."""
+    page.goto(f"{xi.address}#xla_insights&p.xla_insights.v=gaps")
+    xi.ready()
+    assert "s" not in xi.link()
+    page.get_by_test_id("filter-cause").select_option("wait")
+    assert xi.link()["s"] == case_study
+    page.go_back()
+    xi.ready()
+    assert "s" not in xi.link()
+    expect(page.get_by_test_id("filter-cause")).to_have_value("")
+
+
 POD = session_named("synthetic_pod_16_hosts")
 CASE = session_named("synthetic_case_study")
 

@@ -31,6 +31,18 @@ def test_the_steps_are_also_in_a_table_which_closes(xi: Xi, page: Page, case_stu
     expect(page.get_by_test_id("timeline-table")).to_have_count(0)
 
 
+def test_a_table_of_too_many_events_is_complete_after_zooming_in(xi: Xi, page: Page, case_study: str) -> None:
+    """The table has what the lanes show, whatever is selected."""
+    xi.open(case_study, sel="win:715+1")
+    head = page.get_by_test_id("selection-panel").locator("header")
+    page.get_by_test_id("as-table").click()
+    expect(head).to_contain_text(re.compile(r"^Timeline as table500 of .* events; zoom in for the rest"))
+    page.get_by_role("button", name="Close table").click()
+    xi.press("f")
+    page.get_by_test_id("as-table").click()
+    expect(head).to_contain_text(re.compile(r"^Timeline as table\d+\sevents ·"))
+
+
 def test_the_table_is_the_first_tab_stop(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline)
     page.evaluate("document.activeElement.blur()")

@@ -142,7 +142,8 @@ test('the largest annotations have tones, from light to dark in tree order', () 
 
 test('peaks are read from links', () => {
   assert.deepEqual(peaksOfLink('918e12,1638e9'), [918e12, 1638e9]);
-  for (const text of [undefined, '', '1', '0,1', 'a,b', '1,2,3']) assert.equal(peaksOfLink(text), null);
+  const malformed = [undefined, '', '1', '0,1', 'a,b', '1,2,3'];
+  for (const text of [...malformed, '918,1638', '1e-300,1e9', '1e12,1e300']) assert.equal(peaksOfLink(text), null);
 });
 
 test('a CSV row has every column, with amounts per core and step', () => {

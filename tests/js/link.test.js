@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { windowLinkState } from '../../frontend/lib/cards.js';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 import {
   formatHash, linkedStepIndex, listItems, listText, msText, msValue, parseHash, roundToNs, spanText, spanValue,
@@ -52,9 +53,14 @@ test('a span is its start and its length', () => {
   assert.equal(spanValue('-1+5'), null);
 });
 
-test('a selected window rounded to ns is unchanged after a round trip', () => {
-  const selection = windowSelection(roundToNs(715_080_172_721), roundToNs(787_223_345_678));
-  assert.deepEqual(selectionValue(selectionText(selection)), selection);
+test('a selected window is exact, whether the pointer or a view chose it', () => {
+  const text = 'win:715.080172721+72.143172957';
+  const selection = windowSelection(715_080_172_721, 787_223_345_678);
+  assert.equal(selectionText(selection), text);
+  assert.deepEqual(selectionValue(text), selection);
+  assert.equal(windowLinkState(715_080_172_721, 787_223_345_678).sel, text);
+  const rounded = windowSelection(roundToNs(715_080_172_721), roundToNs(787_223_345_678));
+  assert.equal(selectionText(rounded), 'win:715.080173+72.143173');
 });
 
 test('a selected event keeps its exact start and depth', () => {

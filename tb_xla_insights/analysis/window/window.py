@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         OpTime,
         Window,
         WindowDevice,
+        WindowHost,
         WindowThread,
     )
 
@@ -71,14 +72,16 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
 
 @dataclass(frozen=True)
 class HostWindow:
-    """One host's part of a window, independent of its trace. `ops`: the sums of each device; `paths`: those of the ops'
-    annotations and of the annotations around them; `own_ps`: by event name, its own time by class, with a last column
-    for time without a class; `events`: by name, the sums of its events. `host_index`: the host's index in the session;
-    `shift_ps`: the host's time 0 on the session's time base."""
+    """One host's part of a window, independent of its trace. `row_by_class`: as in `schema.window.WindowHost`, with
+    rows of the host. `ops`: the sums of each device; `paths`: those of the ops' annotations and of the annotations
+    around them; `own_ps`: by event name, its own time by class, with a last column for time without a class; `events`:
+    by name, the sums of its events. `host_index`: the host's index in the session; `shift_ps`: the host's time 0 on the
+    session's time base."""
 
     host: str
     has_driving_thread: bool
     by_class_ps: ByClass
+    row_by_class: dict[ClassName, str]
     threads: list[WindowThread]
     devices: list[WindowDevice]
     ops: list[Sums]
@@ -91,6 +94,11 @@ class HostWindow:
     def in_session(self, host_index: int, shift_ps: int) -> HostWindow:
         """This part, as that of the host with an index in the session, whose time 0 is shifted."""
         return replace(self, host_index=host_index, shift_ps=shift_ps)
+
+    def host_row(self) -> WindowHost:
+        """The host's activity, with row ids that are unique in the session."""
+        rows = {name: str(RowId(self.host_index, row)) for name, row in self.row_by_class.items()}
+        return {"host": self.host, "by_class_ps": self.by_class_ps, "row_by_class": rows}
 
     def thread_rows(self) -> list[WindowThread]:
         """The threads with row ids that are unique in the session."""
@@ -133,7 +141,7 @@ def merge_windows(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Wi
         "duration_ps": end_ps - start_ps,
         "host": main.host if main else None,
         "by_class_ps": main.by_class_ps if main else {},
-        "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
+        "hosts": [part.host_row() for part in parts],
         "threads": [thread for part in parts for thread in part.thread_rows()],
         "devices": [device for part in parts for device in part.devices],
         "annotations": annotations_of(
@@ -233,6 +241,7 @@ class _HostSums:
             host_excerpt.host,
             host_excerpt.has_driving_thread,
             times_by_class(class_times(host_excerpt.classes, *edges)[0]),
+            self._row_by_class(),
             self._threads,
             devices,
             ops,
@@ -241,6 +250,21 @@ class _HostSums:
             dict(self._event_sums([name for name in names if name in self.own_ps])),
             self._host_index,
         )
+
+    def _row_by_class(self) -> dict[ClassName, str]:
+        """By class of the host, the row of the thread whose events decide most of its time."""
+        segments = self._excerpt.classes.clipped(self._start_ps, self._end_ps)
+        segments = segments.select((segments.row >= 0) & (segments.class_index >= 0))
+        threads = self._excerpt.threads
+        first_rows = np.array([thread.first for thread in threads], np.int64)
+        thread_of_segment = np.searchsorted(first_rows, segments.row, "right") - 1
+        times = np.zeros((len(CLASSES), len(threads)), np.int64)
+        np.add.at(times, (segments.class_index, thread_of_segment), segments.end_ps - segments.start_ps)
+        return {
+            name: thread_row(threads[int(row.argmax())].line)
+            for name, row in zip(CLASSES, times, strict=True)
+            if row.any()
+        }
 
     def _event_sums(self, names: Sequence[str]) -> Iterator[tuple[str, _EventSums]]:
         rows_of_name: dict[str, list[tuple[ThreadExcerpt, NameTimes, int]]] = {name: [] for name in names}
