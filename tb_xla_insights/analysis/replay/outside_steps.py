@@ -32,6 +32,9 @@ def is_outside_steps(trace: Trace) -> NDArray[np.bool_]:
     is_outside = (launches.runs.launch >= 0) & (launches.step_of_run < 0)
     launched_ps = trace.start_ps[launches.row[launches.runs.launch[is_outside]]]
     before_step = np.unique(np.searchsorted(starts_ps, launched_ps))
+    before_step = before_step[
+        (before_step > 0) & (before_step < len(starts_ps))
+    ]  # launches at the edges are between none
     return is_outside & (len(before_step) <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
 
 
@@ -80,5 +83,6 @@ def time_outside_steps(trace: Trace, wait_ps: Int64) -> TimeOutside:
     else:
         work_ps = between_ps.sum() - recorded_wait_ps
         device_ps = np.full(len(trace.devices), work_ps)
-        np.add.at(device_ps, runs.device[is_outside], (runs.end_ps - runs.own_start_ps)[is_outside])
+        replayed = schedule.work.run[is_outside[schedule.work.run]]
+        np.add.at(device_ps, runs.device[replayed], (runs.end_ps - runs.own_start_ps)[replayed])
     return TimeOutside(int(work_ps + wait_ps[is_wait].sum()), device_ps)
