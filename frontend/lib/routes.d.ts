@@ -1384,7 +1384,7 @@ export interface GapsByKind {
   starved: number;
   /** The next run was enqueued before the gap began. */
   queued: number;
-  /** It is not known when the next run was enqueued, or it was within 10 µs of the gap's start. */
+  /** It is not known when the next run was enqueued, it was within 10 µs of the gap's start, or a launch in between has no recorded run. */
   unknown: number;
 }
 

@@ -32,10 +32,8 @@ def is_outside_steps(trace: Trace) -> NDArray[np.bool_]:
     is_outside = (launches.runs.launch >= 0) & (launches.step_of_run < 0)
     launched_ps = trace.start_ps[launches.row[launches.runs.launch[is_outside]]]
     before_step = np.unique(np.searchsorted(starts_ps, launched_ps))
-    before_step = before_step[
-        (before_step > 0) & (before_step < len(starts_ps))
-    ]  # launches at the edges are between none
-    return is_outside & (len(before_step) <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
+    between = (before_step > 0) & (before_step < len(starts_ps))  # not those of steps that the capture cuts
+    return is_outside & (between.sum() <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
 
 
 @memoised
