@@ -1,4 +1,4 @@
-"""FLOPs and bytes of instructions by their shapes, compared with a count of every product and with XLA's cost analysis."""
+"""FLOPs and bytes of instructions by their shapes, compared with a count per product and with XLA's cost analysis."""
 
 from __future__ import annotations
 
