@@ -13,8 +13,8 @@ other site can have or point here:
 - the names of `--xla_insights_hosts`.
 
 Any name is accepted if the request was sent over https, as through most proxies: a page whose name was made to resolve
-here has no matching certificate. Browsers report it by the headers Sec-Fetch-Site and Origin. The Referer is no evidence: an
-https page can lead a window on to an http address, with its own address as the Referer.
+here has no matching certificate. Browsers report it by Sec-Fetch-Site and Origin. The Referer is no evidence: an https
+page can lead a window on to an http address, with its own address as the Referer.
 """
 
 from __future__ import annotations
