@@ -380,7 +380,7 @@ export interface CompareAnswer {
   gaps: ComparedGaps;
   /** Compilations by module; most time first. */
   compiles: ComparedCompiles[];
-  /** `null` unless dynamo launched in exactly one of them. */
+  /** `null` unless one session is lazy and the other dynamo. */
   lazy_dynamo: LazyDynamo | null;
   /** The table of speed-ups from a file of pairs, with `--pairs`. */
   pairs?: Pairs;
