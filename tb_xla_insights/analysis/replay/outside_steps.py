@@ -33,7 +33,7 @@ def is_outside_steps(trace: Trace) -> NDArray[np.bool_]:
     launched_ps = trace.start_ps[launches.row[launches.runs.launch[is_outside]]]
     before_step = np.unique(np.searchsorted(starts_ps, launched_ps))
     between = (before_step > 0) & (before_step < len(starts_ps))  # not those of steps that the capture cuts
-    return is_outside & (between.sum() <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
+    return is_outside & (int(between.sum()) <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
 
 
 @memoised
