@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.logdir.paths import absolute, expand
@@ -181,7 +181,7 @@ class Session:
 
         try:
             of_a, of_b = samples_per_step
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(
                 f"{samples_per_step!r} is no pair of samples per step; give (A's, B's)"
             ) from error
@@ -314,7 +314,10 @@ class Session:
         return _copy(from_report(self._full_report()))
 
     def _table(self, key: str, from_trace: Callable[[SessionTrace], Any]) -> Table:
-        return report_table(self._from_trace_or_report(from_trace, lambda report: dict(report)[key]), key)
+        """The table of a key of the report."""
+        return report_table(
+            self._from_trace_or_report(from_trace, lambda report: cast(Row, report)[key]), key
+        )
 
 
 def _copy(document: _T) -> _T:

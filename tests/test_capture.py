@@ -333,6 +333,18 @@ def test_sessions_are_written_where_listings_find_them(logdir: str, root: str) -
     assert SessionCapture(["localhost:1"], logdir).root == root
 
 
+def test_a_relative_logdir_needs_a_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "removed").mkdir()
+    monkeypatch.chdir(tmp_path / "removed")
+    (tmp_path / "removed").rmdir()
+    assert main(["capture", "localhost:1", "out"]) == 3
+    assert capsys.readouterr().err == (
+        "xla-insights: out: the working directory was removed; give an absolute path\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("logdir", "message"), [("", "no LOGDIR"), (os.fsdecode(b"/logs/caf\xe9"), "not a name in UTF-8")]
 )

@@ -80,14 +80,14 @@ def test_cells_are_in_the_units_of_the_page() -> None:
     row = {
         "start_ps": 72_143_000_000, "stall_ps": 0, "host_ps": {"wait": 1_000_000, "tracing": 2_000_000},
         "count": 11520, "step_number": 1206, "duty_cycle": 0.605, "rate": 0.25, "per_step": 1 / 3, "cut": None,
-        "bytes_per_step": 324540000, "b": 12345.6,
+        "bytes_per_step": 324540000, "b": 12345.6, "c": 9_999.4, "d": 9_999.6,
         "ids": ["a", "b"], "chain": [{}, {}], "seen": True, "text": "x" * 60,
     }  # fmt: skip
     [[head, cells]] = parsed_html(xi.Table([row])).rows.values()
     assert head[:4] == ["start, ms", "stall, ms", "host", "count"]
     assert [cell.replace("\u202f", " ") for cell in cells] == [
         "72.143", "0.000", "IR tracing 2.000 µs, wait 1.000 µs", "11 520", "1206", "60.5 %", "0.25", "0.3333", "–",
-        "324 540 000", "12 346", "a, b", "2 rows", "yes", "x" * 47 + "…",
+        "324 540 000", "12 346", "9999", "10 000", "a, b", "2 rows", "yes", "x" * 47 + "…",
     ]  # fmt: skip
 
 

@@ -46,6 +46,28 @@ def test_a_session_outlasts_a_change_of_the_directory(
     assert session.report() == expected
 
 
+def test_dots_after_a_link_lead_to_the_directory_above_its_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_session(tmp_path / "real/logs/plugins/profile/right", "a")
+    write_session(tmp_path / "work/logs/plugins/profile/wrong", "a")
+    (tmp_path / "real/sub").mkdir()
+    (tmp_path / "work/link").symlink_to(tmp_path / "real/sub")
+    monkeypatch.chdir(tmp_path / "work")
+    assert [xi.load(path).name for path in ("link/../logs", f"{tmp_path}/work/link/../logs")] == ["right"] * 2
+
+
+def test_a_relative_path_needs_a_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "removed").mkdir()
+    monkeypatch.chdir(tmp_path / "removed")
+    (tmp_path / "removed").rmdir()
+    for path in ("logs", "../logs"):
+        with pytest.raises(
+            xi.InputError, match=f"^{path}: the working directory was removed; give an absolute path"
+        ):
+            xi.load(path)
+
+
 @pytest.mark.parametrize("number", [float, np.int64, np.float64])
 def test_whole_numbers_of_any_type_are_instants_and_steps(logdir: Path, number: Callable[[int], Any]) -> None:
     session = xi.load(logdir, session=OLD)
@@ -72,8 +94,13 @@ def test_samples_per_step_are_above_0(logdir: Path, samples: Any) -> None:
         session.report(samples_per_step=samples)
     with pytest.raises(xi.InputError, match="is not a number of samples per step"):
         session.compare(session, samples_per_step=(None, samples))
+
+
+@pytest.mark.parametrize("samples", [64, (64,), (64, 64, 64)])
+def test_samples_per_step_of_a_comparison_are_a_pair(logdir: Path, samples: Any) -> None:
+    session = xi.load(logdir, session=OLD)
     with pytest.raises(xi.InputError, match="is no pair of samples per step"):
-        session.compare(session, samples_per_step=64)  # type: ignore[arg-type]
+        session.compare(session, samples_per_step=samples)
 
 
 @pytest.mark.parametrize("samples", [np.int64(3), np.float32(3), 3.0])

@@ -39,8 +39,8 @@ export function lazySteps(answer) {
 }
 
 /**
- * The card: a lazy and a dynamo step, the executions of both, and the times between these. Null unless dynamo launched
- * in exactly one of the sessions.
+ * The card: a lazy and a dynamo step, the executions of both, and the times between these. Null unless one session
+ * is lazy and the other dynamo.
  * @param {LazyDynamo|null} answer
  */
 export function lazyCard(answer) {

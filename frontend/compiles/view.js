@@ -28,6 +28,7 @@ import {
   textColumn,
   timeColumn,
 } from '../lib/table.js';
+import { isWindowOf, selectionValue } from '../timeline/selection.js';
 import { MAX_GRAPH_LETTERS, createGrid, graphName, graphOf } from './grid.js';
 import { metricsCard } from './metrics-card.js';
 
@@ -64,7 +65,12 @@ export function compilesView(app) {
       [...filtered.compiles].sort(
         (a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps,
       )[0] ?? null;
-    return filtered.compiles.find((row) => linkStateOf(row).sel === app.link.state.sel) ?? longest;
+    const linked = selectionValue(app.link.state.sel);
+    return (
+      filtered.compiles.find((row) => linkStateOf(row).sel === app.link.state.sel) ??
+      filtered.compiles.find(({ start_ps, duration_ps }) => isWindowOf(linked, start_ps, start_ps + duration_ps)) ??
+      longest
+    );
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id]);
   const showInTimeline = (/** @type {CompileRow} */ row) => app.open(linkStateOf(row));

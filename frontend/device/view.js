@@ -69,7 +69,8 @@ export function deviceView(app) {
   let loading = null;
 
   const roofline = createRoofline({ select, open, highlight: highlightRow });
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'device');
+  const noteStaleWork = createStaleNote(app, 'device', 'work');
 
   const linkedCategory = () => filtersValue(app.link.state.f).get('cat') ?? null;
   /** The document's query: the link's choices, otherwise the defaults. */
@@ -340,9 +341,8 @@ export function deviceView(app) {
       showsAdvice = false;
       collapsed = collapsedAtFirst(tree);
     }
-    if (next.stale && openSession.devices.length) {
-      app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; the default is shown.' });
-    }
+    const isStale = next.stale && openSession.devices.length > 0;
+    noteStaleWork(isStale && 'The linked device or step is not in this session; the default is shown.');
     return draw();
   }, query);
 

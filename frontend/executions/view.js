@@ -59,9 +59,10 @@ export function executionsView(app) {
   /** @type {ReturnType<typeof sortableTable>|null} */
   let overheadTable = null;
   const aside = h('div', { class: 'side' });
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'executions');
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: stepKey(answer.steps, step) }, 'push');
+    noteStale();
     void fetchStep(step);
   });
   /** The step drawn if the link names none. */
@@ -94,7 +95,9 @@ export function executionsView(app) {
     const { st } = app.link.state;
     const linkedStep = linkedStepIndex(answer.steps, st);
     const step = linkedStep < 0 ? defaultStep : linkedStep;
-    noteStale(linkedStep < 0 && staleStepText(st, step < 0 ? '' : `step ${stepKey(answer.steps, step)} is`));
+    noteStale(
+      linkedStep < 0 && !answer.partial && staleStepText(st, step < 0 ? '' : `step ${answer.steps[step]} is`),
+    );
     if (step >= 0) void fetchStep(step);
   }
 

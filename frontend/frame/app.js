@@ -8,17 +8,17 @@ import { count } from '../lib/format.js';
 import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
-import { createLink, guardLink, listText } from '../lib/link.js';
+import { createLink, guardLink, listText, NO_SELECTION } from '../lib/link.js';
 import { createLiveRegions } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
-import { VIEWS } from './views.js';
+import { REPORT_VIEWS, VIEWS } from './views.js';
 import { prefetchViews } from './lazy-views.js';
 import { createHeader } from './header.js';
 import { createHostSelection } from './selected-hosts.js';
 import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
-import { createFileWatch, partialNote, sessionNotes } from './session-notes.js';
+import { choiceNote, createFileWatch, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
 import { createTermTips } from './term-tips.js';
@@ -34,6 +34,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {import('../lib/live-regions.js').LiveRegions} live
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
+ * @property {(note: import('./diagnostics.js').Note) => void} keepNote adds a line unless it is there or was dismissed;
+ *   an empty message removes it
  * @property {() => {hosts: string[], devices: string[]}} selection the names of the hosts and the ids of the devices
  *   that the link selects; all hosts if it names none, and all of their devices if it names none of these
  * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same; if only some hosts have timeline
@@ -59,12 +61,6 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
 const BUSY_AFTER_MS = 300;
 /** Earlier estimates of the remaining time are not shown: too little is read. */
 const ESTIMATE_AFTER_MS = 1000;
-/** Clears the selections of a session from the link. @type {import('../lib/link.js').LinkState} */
-const NO_SELECTION = {
-  w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
-};
-/** Views that need only the report: they show the first hosts while others are read. */
-const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
 export function createApp() {
   // Registered before all other keys, so that Escape closes an open menu.
@@ -105,6 +101,7 @@ export function createApp() {
     live, keys, skip,
     link: guardLink(link, () => !isLeaving()),
     addNote: (note) => { diagnostics.add(note); live.announce(note.message); },
+    keepNote: (note) => { if (diagnostics.keep(note)) live.announce(note.message); },
     setState: () => {},
     open(changes) {
       if (isLeaving()) return;
@@ -218,7 +215,7 @@ export function createApp() {
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));
-    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop, link.state);
+    const notes = sessionNotes(next, listedHostCount, () => void openSession(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
@@ -234,6 +231,7 @@ export function createApp() {
   function showView() {
     const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
+    diagnostics.showView(id);
     main.dataset.testid = `view-${id}`;
     panel.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session || isLeaving()) {
@@ -243,6 +241,7 @@ export function createApp() {
     }
     if (frontView !== id) views.get(frontView)?.show(false);
     frontView = id;
+    app.keepNote(choiceNote(session, isPartial, link.state));
     if (session.partial && !REPORT_VIEWS.includes(id)) return showCard('loading', loadingCard.element);
     header.update(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
     const existing = views.get(id);

@@ -13,6 +13,7 @@ import { plural } from '../lib/format.js';
  * @property {string} [severity] a note without one is a line, tagged `info`
  * @property {string} message
  * @property {string} [host]
+ * @property {string} [view] id of the only view that shows the note
  * @property {{label: string, run: () => void}} [action]
  */
 
@@ -34,6 +35,7 @@ export function createDiagnostics() {
   const dismissed = new Set();
   let expanded = false;
   let scope = '';
+  let view = '';
 
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
 
@@ -71,7 +73,7 @@ export function createDiagnostics() {
     );
 
   function draw() {
-    const activeNotes = notes.filter((note) => !dismissed.has(keyOf(note)));
+    const activeNotes = notes.filter((note) => (note.view ?? view) === view && !dismissed.has(keyOf(note)));
     const infos = activeNotes.filter(({ severity }) => severity === 'info');
     const lines = activeNotes.filter((note) => !infos.includes(note));
     const shownLines = expanded ? lines : lines.slice(0, MAX_LINES);
@@ -121,6 +123,26 @@ export function createDiagnostics() {
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];
       dismissed.delete(keyOf(note));
+      draw();
+    },
+    /**
+     * Keeps a note that is stated again with every drawing: adds it, unless it is there or was dismissed, in place of
+     * the one with its id. An empty message removes that one. Returns whether a line was added.
+     * @param {Note} note
+     */
+    keep(note) {
+      const isKept = (/** @type {Note} */ other) => other.id !== note.id || other.message === note.message;
+      const isNew = note.message !== '' && !dismissed.has(keyOf(note)) && !notes.some(({ id, message }) =>
+        id === note.id && message === note.message);
+      if (!isNew && notes.every(isKept)) return false;
+      notes = [...(isNew ? [note] : []), ...notes.filter(isKept)];
+      draw();
+      return isNew;
+    },
+    /** Shows the notes of a view, and those of none. @param {string} id */
+    showView(id) {
+      if (view === id) return;
+      view = id;
       draw();
     },
   };

@@ -1,6 +1,8 @@
 /** Keeps the focus in the page if the focused element is removed: a button of a view that is left, a removed filter. */
 
 const CONTROLS = 'button:not(:disabled), select, input, tr[tabindex="0"], [role=option][tabindex="0"]';
+/** Controls in which the keys of views do nothing, or something else. */
+const FIELDS = 'select, input';
 
 /**
  * Once the focused element is removed and nothing else has the focus, focuses the first control of the nearest element
@@ -8,10 +10,11 @@ const CONTROLS = 'button:not(:disabled), select, input, tr[tabindex="0"], [role=
  * last one of the header's notes.
  */
 export function bindLostFocus() {
-  /** The element that last got the focus, and its ancestors. @type {HTMLElement[]} */
+  /** The element that last got the focus by keyboard, and its ancestors. @type {HTMLElement[]} */
   let path = [];
   addEventListener('focusin', (event) => {
     path = event.composedPath().filter((element) => element instanceof HTMLElement);
+    if (!path[0]?.matches(':focus-visible')) path = [];
   });
   // A press elsewhere removes the focus, by the user's choice.
   addEventListener('pointerdown', () => { path = []; });
@@ -30,5 +33,8 @@ export function bindLostFocus() {
 }
 
 /** @param {HTMLElement} element */
-const firstControl = (element) =>
-  /** @type {HTMLElement[]} */ ([...element.querySelectorAll(CONTROLS)]).find((control) => control.checkVisibility());
+function firstControl(element) {
+  const controls = /** @type {HTMLElement[]} */ ([...element.querySelectorAll(CONTROLS)]);
+  const visible = controls.filter((control) => control.checkVisibility());
+  return visible.find((control) => !control.matches(FIELDS)) ?? visible[0];
+}

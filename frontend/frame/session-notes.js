@@ -35,10 +35,9 @@ export function createFileWatch() {
  * @param {number} listedHostCount the number of the session's hosts in the logdir
  * @param {() => void} readAgain reads the session's files again
  * @param {() => void} stop stops reading, with the hosts read so far
- * @param {import('../lib/link.js').LinkState} linked
  * @returns {Note[]}
  */
-export function sessionNotes(ready, listedHostCount, readAgain, stop, linked) {
+export function sessionNotes(ready, listedHostCount, readAgain, stop) {
   const { changed, partial, loading, session: { hosts } } = ready;
   /** @type {Note[]} */
   const notes = [];
@@ -58,25 +57,29 @@ export function sessionNotes(ready, listedHostCount, readAgain, stop, linked) {
       message: `${count(hosts.length)} of ${count(listedHostCount)} hosts read.`,
     });
   }
-  else notes.push(...staleChoices(ready, linked));
   return notes;
 }
 
 /**
- * Notes on linked hosts and devices of which the session has none.
+ * The note on linked hosts and devices of which the session has none; without a message while hosts are missing.
  * @param {import('../lib/types').Ready} session
+ * @param {boolean} isPartial
  * @param {import('../lib/link.js').LinkState} linked
- * @returns {Note[]}
+ * @returns {Note}
  */
-function staleChoices({ session: { hosts }, devices, chosen_hosts }, { h, d }) {
+export function choiceNote({ session: { hosts }, devices, chosen_hosts }, isPartial, { h, d }) {
   // The words of ranks name hosts of any session; the devices of hosts that are not in memory are unknown.
   const names = hosts.map(({ name }) => name);
   const ranks = { slowest: names[0], median: names[0] };
   const hasHost = !h || linkedHosts(h, names, ranks).length > 0;
-  const hasDevice = !d || chosen_hosts || listItems(d).some((linked) => devices.some(({ id }) => id === linked));
-  const texts = [
-    hasHost ? [] : staleText(`host ${h}`),
-    hasDevice ? [] : staleText(`device ${d}`),
-  ].flat();
-  return texts.length ? [{ id: 'stale-choice', message: texts.join(' ') }] : [];
+  const ids = new Set(devices.map(({ id }) => id));
+  const hasDevice = !d || chosen_hosts || listItems(d).some((id) => ids.has(id));
+  const texts = [!hasHost && missingText('host', h), !hasDevice && missingText('device', d)];
+  return { id: 'stale-choice', message: isPartial ? '' : texts.filter(Boolean).join(' ') };
+}
+
+/** @param {string} noun @param {string|undefined} list of a link; the session has none of its items */
+function missingText(noun, list) {
+  const [first, ...others] = listItems(list);
+  return others.length ? `None of the linked ${noun}s is in this session.` : staleText(`${noun} ${first}`);
 }

@@ -7,24 +7,25 @@ export const namesSteps = (st) => /^\d/.test(st ?? '');
  * `The linked step 9999 is not in this session; step 1206 is shown.`; empty if the text names no single step.
  * @param {string|undefined} st the link's step, which is not in the session
  * @param {string} [shown] what is shown instead
+ * @param {string} [place] what lacks the step
  */
-export const staleStepText = (st, shown) =>
-  namesSteps(st) && !st?.includes('-') ? staleText(`step ${st}`, shown) : '';
-
-/** @param {string} subject what the link names @param {string} [shown] what is shown instead */
-export const staleText = (subject, shown) =>
-  `The linked ${subject} is not in this session${shown ? `; ${shown} shown` : ''}.`;
+export const staleStepText = (st, shown, place) =>
+  namesSteps(st) && !st?.includes('-') ? staleText(`step ${st}`, shown, place) : '';
 
 /**
- * A function that adds a note, but not twice in a row with the same text: views are drawn again without a new link.
+ * @param {string} subject what the link names
+ * @param {string} [shown] what is shown instead
+ * @param {string} [place] what lacks the subject
+ */
+export const staleText = (subject, shown, place = 'in this session') =>
+  `The linked ${subject} is not ${place}${shown ? `; ${shown} shown` : ''}.`;
+
+/**
+ * A function that shows texts as one note while its view is in front; without a text, it removes the note.
  * @param {import('./app.js').App} app
+ * @param {string} view id
+ * @param {string} [source] what the note is about: a view may have several notes
  * @returns {(...texts: (string|false|null|undefined)[]) => void}
  */
-export function createStaleNote({ addNote }) {
-  let shownText = '';
-  return (...texts) => {
-    const message = texts.filter(Boolean).join(' ');
-    if (message && message !== shownText) addNote({ id: 'stale', message });
-    shownText = message;
-  };
-}
+export const createStaleNote = ({ keepNote }, view, source = view) => (...texts) =>
+  keepNote({ id: `stale-${source}`, view, message: texts.filter(Boolean).join(' ') });

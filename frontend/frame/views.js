@@ -25,6 +25,9 @@ import { lazyView } from './lazy-views.js';
  * @property {number} [key] the digit that opens the view; its position by default
  */
 
+/** Views that need only the report: they show the first hosts while others are read. */
+export const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
+
 /** @type {ViewDefinition[]} */
 export const VIEWS = [
   { id: 'overview', label: 'Overview', create: overviewView },

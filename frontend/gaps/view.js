@@ -52,7 +52,7 @@ export function gapsView(app) {
   const element = h('div', { class: 'cards gaps' });
   const heading = h('span', { class: 'secondary', 'data-testid': 'gap-count' });
   const list = h('div', { class: 'fill' });
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'gaps');
   /** @type {Gaps} */
   let answer;
   /** @type {import('../lib/types').Ready} */
@@ -172,9 +172,6 @@ export function gapsView(app) {
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list),
     );
     drawList(announce);
-    const { sel } = app.link.state;
-    const isMissing = sel?.startsWith('gap:') && isComplete && !answer.items.some((gap) => gapText(gap) === sel);
-    noteStale(isMissing && !answer.partial && staleText('gap'));
     return 'ready';
   }
 
@@ -252,6 +249,9 @@ export function gapsView(app) {
       limitText,
     );
     if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
+    const { sel } = app.link.state;
+    const isMissing = sel?.startsWith('gap:') && !limitText && !answer.items.some((gap) => gapText(gap) === sel);
+    noteStale(isMissing && !answer.partial && staleText('gap'));
     drawActiveFilters();
     patterns?.refresh();
     gapTable = listedGaps.length
@@ -264,6 +264,7 @@ export function gapsView(app) {
           select(gap) {
             app.link.set({ sel: gapText(gap), f: filtersWithPattern() }, 'push');
             shownKeys = linkedKeys();
+            noteStale();
           },
           show: (gap) => app.open(gapLinkState(gap)),
           onRowCount: setRowCount,

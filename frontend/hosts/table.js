@@ -150,7 +150,10 @@ export function hostsTable(
         duty: dutyOf(listed),
       }
     : { host: `0 of ${plural(allRows.length, 'host')}` };
-  const note = hasWaits ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
+  const note = hasWaits
+    ? 'waiting for another host counts as busy: a host that is late because of its own host work has the lowest ' +
+      'duty cycle'
+    : '';
   const foot = columns.map(({ key }) =>
     key === BARS_KEY
       ? h('span', { class: 'muted small' }, note)

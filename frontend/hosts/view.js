@@ -51,7 +51,7 @@ export function hostsView(app) {
   let rowsRange = '';
   /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'hosts');
   /** Whether the table lists the hosts that were never last one by one, and not in one row. */
   let isExpanded = false;
 
@@ -125,6 +125,7 @@ export function hostsView(app) {
     });
     drawDifference();
     drawList();
+    noteStaleLink();
   }
 
   function drawDifference() {
@@ -290,14 +291,13 @@ export function hostsView(app) {
     const hasSteps = answer.steps.number.length > 0;
     fill(element, verdict, ...(hasSeveral && hasSteps ? [heat.element, aside] : [coresCard()]), table);
     drawSelection();
-    noteStaleLink();
     return /** @type {'ready'} */ ('ready');
   }
 
   /** Notes a host or steps of the link that the session does not have, once all hosts are read. */
   function noteStaleLink() {
     const { hs, st } = app.link.state;
-    if (answer.partial || answer.hosts.name.length < 2) return;
+    if (answer.partial || answer.hosts.name.length < 2) return noteStale();
     const isMissing = answer.steps.number.length > 0 && !selectedRange();
     noteStale(
       hs && !answer.hosts.name.includes(hs) && staleText(`host ${hs}`, `${answer.hosts.name[selectedHost()]} is`),

@@ -28,6 +28,11 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [pk] Device: peaks of the hardware
  */
 
+/** Clears the selections of a session. @type {LinkState} */
+export const NO_SELECTION = {
+  w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
+};
+
 /** Encodes a value, except `,:@+/`, which are readable and safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);
 

@@ -8,7 +8,7 @@ export const TERMS = {
   Cause:
     'Of a gap: the class with most time until the next run was enqueued, and the mistake behind it. ' +
     'Of a compilation: its trigger.',
-  Mostly: 'The class with most time.',
+  Mostly: 'The class with most time; empty if more time has no class.',
   'What the host did': 'What the host did during the whole gap, by class.',
   'Whole host idle': 'The part of the gap in which every core of the host was idle.',
   'IR tracing':

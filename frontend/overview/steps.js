@@ -14,6 +14,7 @@ import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { createStepBrush } from '../lib/step-brush.js';
+import { stepArgument } from '../lib/link.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { listedStepsText, stepRows } from './step-data.js';
 
@@ -43,7 +44,7 @@ const COUNTS = [
 /** @param {import('../frame/app.js').App} app */
 export function createSteps(app) {
   const element = h('div', { class: 'steps' });
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'overview', 'steps');
   const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
   const brush = createStepBrush('steps-brush', (step) => {
     first = step;
@@ -99,6 +100,7 @@ export function createSteps(app) {
   /** @param {Step} step */
   function selectStep(step) {
     app.link.set({ st: keyOf(step) }, 'push');
+    noteStaleStep();
     mark();
     app.live.announceNow(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
   }
@@ -289,7 +291,7 @@ export function createSteps(app) {
   /** Notes a linked step that the session does not have. */
   function noteStaleStep() {
     const { st } = app.link.state;
-    const exists = allSteps.some((step) => keyOf(step) === st || nameOf(step) === st);
+    const exists = allSteps.some((step) => nameOf(step) === stepArgument(st));
     noteStale(areAllListed && !exists && staleStepText(st));
   }
 

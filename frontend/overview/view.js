@@ -38,7 +38,7 @@ export function overviewView(app) {
   /** @type {import('../lib/views').DeviceTime[]} */
   let idle = [];
   const steps = createSteps(app);
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'overview', 'finding');
 
   function draw() {
     const isSubset = app.selectedDevices(devices).length < devices.length;
@@ -56,6 +56,10 @@ export function overviewView(app) {
     );
     steps.open(answer, session);
     markLinked(element, app);
+    noteStaleFinding();
+  }
+
+  function noteStaleFinding() {
     const [, finding] = /^fin:(.+)$/.exec(app.link.state.sel ?? '') ?? [];
     noteStale(finding && !answer.partial && !answer.findings.some(({ id }) => id === finding) && staleText('finding'));
   }
@@ -70,13 +74,20 @@ export function overviewView(app) {
     return 'ready';
   });
 
+  const followLink = data.whenDrawn(() => {
+    steps.showLinked();
+    noteStaleFinding();
+  });
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: data.whenDrawn(draw), followLink: steps.showLinked,
+    element, followLink, open: data.open, filter: data.whenDrawn(draw),
     show(on) {
       data.show(on);
-      if (on) markLinked(element, app);
+      if (on) {
+        markLinked(element, app);
+        followLink();
+      }
       removeKeys?.();
       removeKeys = on ? app.keys.add(steps.keys) : null;
     },

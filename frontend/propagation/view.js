@@ -10,7 +10,7 @@ import { filtersText, filtersValue } from '../lib/filters.js';
 import { stepArgument } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
-import { windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
+import { isWindowOf, windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseTone, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
@@ -67,7 +67,7 @@ export function propagationView(app) {
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
     app.open(windowLinkState(start_ps, end_ps));
-  const noteStale = createStaleNote(app);
+  const noteStale = createStaleNote(app, 'propagation');
   /** The link's device, unless it is known not to be in the session. @param {import('../lib/types').Ready} ready */
   function linkedDevice({ devices, chosen_hosts }) {
     const linked = filtersValue(app.link.state.f).get('device');
@@ -114,7 +114,23 @@ export function propagationView(app) {
     const selection = windowSelection(start_ps, end_ps);
     shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
     app.link.set({ sel: shownSelection, w: windowLinkState(start_ps, end_ps).w }, 'push');
+    noteStaleLink(false);
     drawSelection();
+  }
+
+  /** Notes a selection, step or device of the link that the session or its shown host does not have. */
+  function noteStaleLink(/** @type {boolean} */ isSelectionStale) {
+    const { st, f } = app.link.state;
+    const linked = filtersValue(f).get('device');
+    const { devices, session: { hosts } } = session;
+    const shownHost = devices.find(({ id }) => id === answer.device?.id)?.host;
+    // Other hosts may have the step.
+    const place = hosts.length < 2 ? undefined : shownHost ? `on ${shownHost}` : 'on the hosts shown';
+    noteStale(
+      isSelectionStale && staleText('selection'),
+      stepArgument(st) !== stepOf(answer) && staleStepText(st, answer.step ? `${stepName(answer)} is` : '', place),
+      devices.length > 0 && linked && !linkedDevice(session) && staleText(`device ${linked}`, 'another one is'),
+    );
   }
 
   /** @param {string|null|undefined} path */
@@ -302,23 +318,17 @@ export function propagationView(app) {
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
-    const { st, f } = app.link.state;
-    const device = filtersValue(f).get('device');
-    noteStale(
-      next.stale && staleText('selection'),
-      stepArgument(st) !== stepOf(next) && staleStepText(st, next.step ? `${stepName(next)} is` : ''),
-      ready.devices.length > 0 && device && !linkedDevice(ready) && staleText(`device ${device}`, 'another one is'),
-    );
+    noteStaleLink(next.stale);
     const selection = selectionValue(sel);
     /**
-     * Whether an interval is the link's selection: links round windows to ns, and have only the start of events.
+     * Whether an interval is the link's selection; links have only the start of events.
      * @param {number} start
      * @param {number} end
      */
     const isLinked = (start, end) =>
-      selection !== null &&
-      Math.abs(start - selection.start_ps) < UNITS.ns.ps &&
-      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2 * UNITS.ns.ps : Boolean(next.requested_path));
+      isWindowOf(selection, start, end) ||
+      (selection?.kind === 'event' && next.requested_path !== null &&
+        Math.abs(start - selection.start_ps) < UNITS.ns.ps);
     selectedRun = next.phase_rows.device.findIndex(({ start_ps, end_ps }) => isLinked(start_ps, end_ps));
     if (sel !== shownSelection) {
       const linkedRow = next.tree.find(({ host_interval }) => host_interval && isLinked(...host_interval));

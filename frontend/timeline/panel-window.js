@@ -153,7 +153,10 @@ export function windowContent(answer, act, hosts, slowest) {
   };
 }
 
-/** The class with most time on a thread; undefined if most of it has no class. @param {Thread} thread */
+/**
+ * The class with most time on a thread; undefined if more time has no class than any class has.
+ * @param {Thread} thread
+ */
 function mainClass({ by_class_ps, no_class_ps }) {
   const [longest] = sortByTime(by_class_ps);
   return longest && longest[1] >= no_class_ps ? longest[0] : undefined;

@@ -177,8 +177,10 @@ export function createPanel(act, on) {
       }
       const { name } = session.session;
       const { kind, row, depth, device, start_ps, end_ps, event } = selection;
-      if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
-      else if (kind === 'event') {
+      if (kind === 'merged') {
+        const heading = `${count(selection.count)} events in one slice`;
+        panel.list(session, selection, [row], heading, 'zoom in and select a shorter slice');
+      } else if (kind === 'event') {
         // Requested by row and time, as in links. Events without their own slice are then requested by id.
         void load(
           channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
@@ -214,8 +216,9 @@ export function createPanel(act, on) {
      * @param {import('./scale.js').Span} span
      * @param {string[]} rows
      * @param {string} heading
+     * @param {string} [advice] how to see events that the table lacks
      */
-    list({ session }, { start_ps, end_ps }, rows, heading) {
+    list({ session }, { start_ps, end_ps }, rows, heading, advice = 'zoom in') {
       return load(
         channel.table.get({
           session: session.name,
@@ -224,7 +227,7 @@ export function createPanel(act, on) {
           rows: rows.join(','),
           limit: MAX_TABLE_EVENTS,
         }),
-        (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act),
+        (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act, advice),
       );
     },
   };
@@ -237,9 +240,10 @@ export function createPanel(act, on) {
  * @param {string} range the span, as text
  * @param {import('../lib/routes').EventTable} answer
  * @param {PanelActions} act
+ * @param {string} advice how to see events that the table lacks
  * @returns {PanelContent}
  */
-function listContent(title, range, { items, count: eventCount }, act) {
+function listContent(title, range, { items, count: eventCount }, act, advice) {
   const body = table({
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
     columns: [
@@ -255,7 +259,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
   });
   const number =
     eventCount > items.length
-      ? `${count(items.length)} of ${count(eventCount)} events; zoom in for the rest`
+      ? `${count(items.length)} of ${count(eventCount)} events; ${advice} for the rest`
       : plural(eventCount, 'event');
   return {
     title,

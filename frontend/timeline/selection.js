@@ -1,5 +1,6 @@
 /** The selection as a plain value, and its text in links. */
 
+import { UNITS } from '../lib/format.js';
 import { gapText, msText, msValue, spanValue, windowText } from '../lib/link.js';
 
 /**
@@ -21,6 +22,15 @@ const selection = (kind, rest) => ({ kind, row: '', depth: 0, name: '', device: 
 
 /** @param {number} start_ps @param {number} end_ps */
 export const windowSelection = (start_ps, end_ps) => selection('window', { start_ps, end_ps });
+
+/**
+ * Whether a selection is the window of an interval: links of earlier versions rounded windows to ns.
+ * @param {Selection|null} selected @param {number} start ps @param {number} end ps
+ */
+export const isWindowOf = (selected, start, end) =>
+  selected?.kind === 'window' &&
+  Math.abs(start - selected.start_ps) < UNITS.ns.ps &&
+  Math.abs(end - selected.end_ps) < 2 * UNITS.ns.ps;
 
 /** @param {import('../lib/routes').EventSummary} summary */
 export const eventSelection = ({ row, depth, start_ps, duration_ps, name, event }) =>

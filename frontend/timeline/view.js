@@ -2,6 +2,7 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get, getShared } from '../lib/api.js';
+import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createNavigation } from './navigation.js';
@@ -30,6 +31,7 @@ import { windowSelection, selectionText, selectionValue } from './selection.js';
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function timelineView(app) {
   const { live, link } = app;
+  const noteStale = createStaleNote(app, 'timeline');
   /** @type {Ready|null} */
   let session = null;
   let awaitsFirstSlices = true;
@@ -223,7 +225,7 @@ export function timelineView(app) {
     else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) {
       model.select(windowSelection(selection.start_ps, selection.end_ps));
     } else {
-      app.addNote({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
+      noteStale(staleText(kind === 'gap' ? 'gap' : 'event'));
       model.select(null);
     }
   }
@@ -341,7 +343,7 @@ export function timelineView(app) {
 
   function applyLink() {
     if (!session) return;
-    const stale = model.open(session.session.duration_ps);
+    noteStale(...model.open(session.session.duration_ps));
     toolbar.set(state, model.duration);
     toolbar.search(link.state.q ?? '', awaitsFirstSlices);
     // A gap is shown at its recorded time.
@@ -352,7 +354,6 @@ export function timelineView(app) {
       [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
     const device = state.selection?.kind === 'gap' ? state.selection.device : openedDevice;
     if (device && lanes.grouped) lanes.revealGap(device);
-    if (stale.length) app.addNote({ id: 'stale', message: stale.join(' ') });
   }
 
   return {

@@ -175,14 +175,16 @@ class SessionCapture:
             host.state, host.message = "waiting", problem.message
             if not problem.is_retryable or not retries_left or self._stop.wait(_RETRY_SECONDS):
                 break
-            if problem.is_busy and files.path_kind(self._path(host)):
-                # The other profile is that of a capture which began in the same second and took the session's name.
-                if len(self.hosts) > 1:
-                    host.message = (
-                        f"{host.address}: another capture has written {self._path(host)}; capture again"
-                    )
-                    break
-                self.session = _new_session(self.root)
+            if not problem.is_busy:
+                continue
+            # The other profile may be that of a capture which began in the same second and took the session's name.
+            if len(self.hosts) == 1:  # its file may not be there yet
+                self.session = _new_session(self.root, self.session)
+            elif files.path_kind(self._path(host)):
+                host.message = (
+                    f"{host.address}: another capture has written {self._path(host)}; capture again"
+                )
+                break
         host.state = "cancelled" if self._stop.is_set() else "error"
 
     def _attempt(self, host: Host, server: Server) -> Problem | None:
@@ -230,11 +232,11 @@ class SessionCapture:
         return files.file_info(path).bytes if kind else None
 
 
-def _new_session(root: str) -> str:
-    """An unused session name of the local time, as other clients choose it."""
+def _new_session(root: str, other: str = "") -> str:
+    """An unused session name of the local time, as other clients choose it; not `other`, which may be in use."""
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
     name, number = stamp, 1
-    while files.path_kind(f"{root}/{name}"):
+    while name == other or files.path_kind(f"{root}/{name}"):
         number += 1
         name = f"{stamp}_{number}"
     return name

@@ -43,7 +43,7 @@ def compare(
     `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: a few sentences on the steps.
     `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
     `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless
-    dynamo launched in exactly one of them.
+    one session is lazy and the other dynamo.
     """
     totals_a, totals_b = SessionTotals(a, samples_per_step[0]), SessionTotals(b, samples_per_step[1])
     views = {"a": executions(a), "b": executions(b)}

@@ -23,7 +23,7 @@ def compare_lazy_dynamo(
     between: Mapping[str, Sequence[IdleBetweenPrograms]],
     order: Mapping[str, Sequence[str]],
 ) -> LazyDynamo | None:
-    """Returns the tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
+    """Returns the tables of lazy against dynamo; None unless one session is lazy and the other dynamo.
 
     `between` and `order` have keys `a` and `b`: the idle times between two programs, and the programs in device order.
 

@@ -134,7 +134,7 @@ def _number(key: str, value: float | None) -> str:
     if key.endswith(_SHARE_SUFFIXES):
         return units.share(value)
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 10_000 else units.count(round(value))
+        return f"{value:.4g}" if abs(value) < 9_999.5 else units.count(round(value))
     if key.endswith(_IDENTIFIER_SUFFIXES) and not key.endswith("per_step"):
         return units.MISSING if value is None else str(value)
     return units.count(value)

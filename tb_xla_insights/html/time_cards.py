@@ -130,10 +130,9 @@ def patterns_card(document: Row) -> Markup | None:
         return None
     definition = GAP_PATTERNS.without("by_class_ps")
     patterns = defined_table(definition, rows[:_MAX_PATTERNS], {"cause": _cause_chip})
-    longest_note = (
-        f"; the {_MAX_PATTERNS} longest of {units.count(len(rows))}" if len(rows) > _MAX_PATTERNS else ""
-    )
-    return card(GAP_PATTERNS.title, f"{GAP_PATTERNS.note}{longest_note}", patterns, wide=True)
+    limit = f"; the {_MAX_PATTERNS} of {units.count(len(rows))} with most time"
+    limit_note = limit if len(rows) > _MAX_PATTERNS else ""
+    return card(GAP_PATTERNS.title, f"{GAP_PATTERNS.note}{limit_note}", patterns, wide=True)
 
 
 def gaps_card(document: Row) -> Markup | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import unquote
 
+from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import is_url
 
 SUFFIX = ".xplane.pb"
@@ -21,7 +22,17 @@ def expand(path: str) -> str:
 
 
 def absolute(path: str) -> str:
-    return path if is_url(path) else os.path.abspath(path)
+    """The path from the root, with `..` resolved as the system does: after the links before it. Raises InputError for a
+    relative path if the working directory was removed."""
+    if is_url(path):
+        return path
+    names = path.split("/")
+    end = len(names) - names[::-1].index("..") if ".." in names else 0
+    try:
+        head = os.path.realpath("/".join(names[:end])) if end else ""
+        return os.path.abspath(os.path.join(head, *names[end:]) if end else path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: the working directory was removed; give an absolute path") from error
 
 
 def decoded(path: str) -> str:

@@ -206,8 +206,8 @@ def _session_files(name: str, directory: str, captures: Iterable[FileInfo]) -> S
 def _session_name(root: Root, directory: str) -> str:
     """`<run>/<session>`, or `<session>` for a run at the root; the run's path is relative to the root."""
     base = paths.decoded(paths.absolute(root.path))
-    run_directory, session = posixpath.split(paths.decoded(paths.absolute(directory)))
-    run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
+    profile_directory, session = posixpath.split(paths.decoded(paths.absolute(directory)))
+    run = posixpath.relpath(posixpath.dirname(posixpath.dirname(profile_directory)), base)
     is_inside = run.split("/")[0] not in (".", "..")
     return "/".join(filter(None, (root.group, run if is_inside else "", session)))
 

@@ -330,7 +330,7 @@ class ComparisonWithoutSteps(TypedDict):
     compiles: list[ComparedCompiles]
     """Compilations by module; most time first."""
     lazy_dynamo: LazyDynamo | None
-    """`null` unless dynamo launched in exactly one of them."""
+    """`null` unless one session is lazy and the other dynamo."""
     pairs: NotRequired[Pairs]
     """The table of speed-ups from a file of pairs, with `--pairs`."""
 

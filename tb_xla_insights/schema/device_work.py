@@ -36,16 +36,15 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known, or if the op is not
-    work."""
+    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known."""
     mfu: float | None
-    """`model_flops` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
+    """`model_flops` per second as a share of the peak; `null` if either is not known."""
     bytes_share: float | None
-    """`hbm_bytes` per second as a share of the peak; `null` if either is not known, or if the op is not work."""
+    """`hbm_bytes` per second as a share of the peak; `null` if either is not known."""
 
 
 class Op(_Times, _Shares):
-    """One op of one program in one annotation."""
+    """One op of one program in one annotation. Shares of the peaks are also `null` if the op is not work."""
 
     program: str
     """Name of the program; empty for a kernel without one."""

@@ -46,6 +46,18 @@ def test_compilations_of_a_changing_graph(xi: Xi, page: Page, dynamic_shapes: st
     assert xi.drawn("selection")["kind"] == "window"
 
 
+def test_a_link_of_an_earlier_version_selects_its_compilation(
+    xi: Xi, page: Page, dynamic_shapes: str
+) -> None:
+    """These links have times that are rounded to ns."""
+    xi.open(dynamic_shapes, v="compiles")
+    cells = page.get_by_test_id("compile-cell")
+    cells.last.click()
+    start, duration = xi.link()["sel"].removeprefix("win:").split("+")
+    xi.open(dynamic_shapes, v="compiles", sel=f"win:{float(start) + 5e-7:.7f}+{float(duration) - 5e-7:.7f}")
+    expect(cells.last).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     xi.open(dynamic_shapes, v="compiles")
     diff = page.get_by_test_id("compile-diff")

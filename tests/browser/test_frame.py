@@ -299,14 +299,14 @@ def test_a_stale_link_shows_what_still_fits(xi: Xi, page: Page, baseline: str, c
         "The linked session nowhere/gone is not in this logdir"
     )
     xi.open(baseline, sel="ev:h0.t0@1.234567891")
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text(
+    expect(page.get_by_test_id("diagnostic-stale-timeline")).to_contain_text(
         "The linked event is not in this session."
     )
     assert xi.drawn("selection") is None
     assert complaints == ["Failed to load resource: the server responded with a status of 400 (BAD REQUEST)"]
     complaints.clear()
-    page.get_by_test_id("diagnostic-stale").get_by_role("button", name="Dismiss").click()
-    expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
+    page.get_by_test_id("diagnostic-stale-timeline").get_by_role("button", name="Dismiss").click()
+    expect(page.get_by_test_id("diagnostic-stale-timeline")).to_have_count(0)
 
 
 def test_names_of_a_trace_are_shown_as_text(xi: Xi, page: Page, baseline: str) -> None:

@@ -80,6 +80,8 @@ def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
 
 def test_a_linked_gap_that_does_not_exist_is_reported(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="timeline", sel="gap:nowhere@1.5", wait=False)
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("The linked gap is not in this session.")
+    expect(page.get_by_test_id("diagnostic-stale-timeline")).to_contain_text(
+        "The linked gap is not in this session."
+    )
     xi.ready()
     assert xi.drawn("selection") is None

@@ -89,7 +89,9 @@ def test_mere_notes_are_counted_in_the_header_and_listed_on_demand(xi: Xi, page:
     expect(button).to_have_text("1\u00a0note")
     expect(notes).to_be_hidden()
     lines = page.get_by_test_id("diagnostics").locator(".diagnostic")
-    assert lines.evaluate_all("lines => lines.map(line => line.dataset.testid)") == ["diagnostic-stale"]
+    assert lines.evaluate_all("lines => lines.map(line => line.dataset.testid)") == [
+        "diagnostic-stale-timeline"
+    ]
     button.click()
     expect(notes.get_by_test_id("diagnostic-no_device_plane")).to_contain_text("No device plane, as on a CPU")
     button.press("Escape")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 
 def show_tab(xi: Xi, view: str) -> None:
@@ -154,6 +156,8 @@ CASE = session_named("synthetic_case_study")
         (POD, "overview", {"h": "gone"}, "The linked host gone is not in this session."),
         (CASE, "gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, "The linked gap is not in this session."),
         (CASE, "executions", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
+        (POD, "executions", {"st": "9999"}, "step 9999 is not in this session; step 1207 is shown."),
+        (POD, "propagation", {"st": "9999"}, "step 9999 is not on t1v-n-7f-w-3; step 1207 is shown."),
         (CASE, "propagation", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
         (
             CASE,
@@ -176,8 +180,86 @@ def test_what_a_link_names_and_the_session_lacks_is_noted(
 
 @pytest.mark.parametrize("view", ["overview", "gaps", "executions", "propagation", "hosts", "device"])
 def test_choices_of_other_views_are_not_noted_as_missing(xi: Xi, page: Page, view: str) -> None:
-    xi.open(POD, v="hosts")
-    lines = page.get_by_test_id("diagnostics").locator("> div")
-    expected = lines.count()
     xi.open(POD, v=view, st="1204-1206", f="device:t1v-n-7f-w-5/TPU:1", an="Training_Step", hs="t1v-n-7f-w-3")
-    assert lines.count() == expected
+    show_all_notes(page)
+    expect(stale_notes(page)).to_have_count(0)
+
+
+def show_all_notes(page: Page) -> None:
+    more = page.get_by_test_id("diagnostics").get_by_role("button", name="more")
+    if more.count():
+        more.click()
+
+
+def stale_notes(page: Page) -> Locator:
+    return page.locator("[data-testid^=diagnostic-stale]")
+
+
+def test_a_note_on_a_missing_step_ends_once_an_existing_one_is_chosen(xi: Xi, page: Page) -> None:
+    xi.open(CASE, v="propagation", st="9999")
+    expect(stale_notes(page)).to_contain_text("step 1208 is shown.")
+    page.get_by_test_id("propagation-step").select_option("1210")
+    expect(stale_notes(page)).to_have_count(0)
+    page.go_back()
+    expect(stale_notes(page)).to_contain_text("step 1208 is shown.")
+
+
+def test_a_note_stays_when_the_session_is_read_again_until_it_is_dismissed(xi: Xi, page: Page) -> None:
+    def with_changed_files(route: Route) -> None:
+        answer = route.fetch().json()
+        route.fulfill(json=answer | ({"changed": True} if answer["state"] == "ready" else {}))
+
+    page.route("**/data/session?*", with_changed_files)
+    xi.open(CASE, v="propagation", st="9999")
+    expect(stale_notes(page)).to_have_count(1)
+    read_again = page.get_by_role("button", name="Read again")
+    with page.expect_response("**/data/propagation?*"):
+        read_again.click()
+    xi.idle()
+    expect(stale_notes(page)).to_contain_text("step 1208 is shown.")
+    stale_notes(page).get_by_role("button", name="Dismiss").click()
+    with page.expect_response("**/data/propagation?*"):
+        read_again.click()
+    xi.idle()
+    expect(stale_notes(page)).to_have_count(0)
+
+
+def test_a_view_shows_its_own_notes_side_by_side(xi: Xi, page: Page) -> None:
+    xi.open(CASE, v="overview", st="9999", sel="fin:gone")
+    expect(page.get_by_test_id("diagnostic-stale-steps")).to_be_visible()
+    expect(page.get_by_test_id("diagnostic-stale-finding")).to_be_visible()
+    show_tab(xi, "executions")
+    expect(stale_notes(page)).to_have_text(
+        [re.compile("step 9999 is not in this session; step 1208 is shown")]
+    )
+    page.get_by_test_id("execution-next").click()
+    expect(stale_notes(page)).to_have_count(0)
+    show_tab(xi, "overview")
+    expect(stale_notes(page)).to_have_text([re.compile("The linked finding")])
+
+
+def test_a_step_that_another_view_names_by_its_own_index_is_not_noted(xi: Xi, page: Page) -> None:
+    xi.open(POD, v="overview", st="1204.999")
+    show_all_notes(page)
+    expect(stale_notes(page)).to_have_count(0)
+
+
+def test_choices_that_the_session_lacks_are_noted_after_back(xi: Xi, page: Page) -> None:
+    xi.open(CASE, v="overview", d="gone")
+    expect(stale_notes(page)).to_have_count(1)
+    page.evaluate("location.hash = location.hash.replace('=gone', '=')")
+    expect(stale_notes(page)).to_have_count(0)
+    page.go_back()
+    expect(stale_notes(page)).to_have_count(1)
+    page.evaluate("location.hash = location.hash.replace('=gone', '=gone,lost')")
+    expect(stale_notes(page)).to_contain_text("None of the linked devices is in this session.")
+
+
+def test_a_missing_step_is_not_noted_while_hosts_are_read(xi: Xi, page: Page) -> None:
+    def partial(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"partial": {"hosts_read": 8, "hosts_total": 16}})
+
+    page.route("**/data/executions?*", partial)
+    xi.open(POD, v="executions", st="9999")
+    show_all_notes(page)
+    expect(stale_notes(page)).to_have_count(0)

@@ -260,7 +260,7 @@ def test_nothing_is_cut_off(xi: Xi, page: Page, case_study: str, theme: str, wid
 
 def test_a_stale_link_shows_what_still_exists(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206", sel="ev:h0.ann@0.5/1")
-    expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("not in this session")
+    expect(page.get_by_test_id("diagnostic-stale-propagation")).to_contain_text("not in this session")
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
 
 

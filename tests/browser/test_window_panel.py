@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import serving
-from browser.driver import Xi
+from browser.driver import LABELS_WIDTH, Xi
 from browser.tables import column
 from playwright.sync_api import Page, expect
 from synthetic.writer import Space
@@ -70,7 +70,7 @@ def test_the_window_of_a_step_has_no_run_of_the_next_one(xi: Xi, page: Page) -> 
 def test_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi: Xi) -> None:
     xi.open("alone/one", sel="win:10.000000333+10.000000333")
     box, window = xi.canvas_box(), xi.drawn("window")
-    lanes = (box["x"] + 188, box["width"] - 188)
+    lanes = (box["x"] + LABELS_WIDTH, box["width"] - LABELS_WIDTH)
     x = lanes[0] + lanes[1] * (2 * STEP_PS - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
     xi.drag((x, box["y"] + 60), (x + 50, box["y"] + 60))
     selection = xi.drawn("selection")

@@ -88,7 +88,7 @@ test('lanes have the height of their kind and do not overlap', () => {
   assert.ok(height >= lanes.at(-1).y + lanes.at(-1).h);
 });
 
-test('a closed thread shows one depth, an open device all its rows', () => {
+test('a closed thread of up to four depths shows one, an open device all its rows', () => {
   const result = ids(layOut({ open: new Map([['h0.t0', false], ['TPU:1', true], ['TPU:0', false]]) }));
   assert.ok(!result.includes('h0.t0/1') && result.includes('TPU:0') && result.includes('h0.d1.ops/0'));
 });
