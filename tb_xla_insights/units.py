@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any
 
 MAX_SAMPLES_PER_STEP = 10**15
@@ -26,6 +27,14 @@ PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
 
 _MIN_SHARE = 0.001
 """Smaller shares read `< 0.1 %`."""
+
+
+def check_samples(samples: float) -> float:
+    """Converts a number of samples per step, NumPy's included, to an int or float, for JSON. Raises ValueError unless
+    it is a number above 0 and at most MAX_SAMPLES_PER_STEP."""
+    if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
+        raise ValueError(f"not a number of samples per step: {samples!r}")
+    return int(samples) if samples == int(samples) else float(samples)
 
 
 def parse_peaks(text: str) -> tuple[float, float]:

@@ -156,6 +156,11 @@ class TestSteps:
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["paired_by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
+        known_ps = [row["b_ps"] for row in document["classes"]]
+        assert sum(known_ps) == measure(document, "step_mean")["b_ps"]
+        assert known_ps == sorted(known_ps, reverse=True)
+        for row in document["classes"]:
+            assert (row["a_ps"], row["difference_ps"], row["ratio"]) == (None, None, None)
         assert default_step_view(stepless) is None
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
-from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from captures import Core, capture, real_trace, session, thread
+from captures import Core, capture, session, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -19,7 +17,6 @@ from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.device_work import WorkMerger, host_work, session_work, with_peaks
-from tb_xla_insights.device_work.roofline import Roof, bound_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
 
@@ -263,21 +260,6 @@ def test_the_kind_of_an_op_decides_which_of_its_stats_count(
     assert (row["kind"], row["flops"]) == (kind, flops)
 
 
-@pytest.mark.parametrize(
-    ("flops", "hbm_bytes", "bound"),
-    [
-        (50, 0, "compute"), (49, 49, "neither"), (49, 50, "memory"), (60, 80, "memory"), (80, 60, "compute"),
-        (None, 80, "memory"), (None, 10, "unknown"), (90, None, "compute"), (10, None, "unknown"),
-        (None, None, "unknown"),
-    ],
-)  # fmt: skip
-def test_an_op_that_reaches_half_of_a_roof_is_bound_by_the_nearer_one(
-    flops: int | None, hbm_bytes: int | None, bound: str
-) -> None:
-    row = {"kind": "work", "self_ps": 10**12, "flops": flops, "hbm_bytes": hbm_bytes}
-    assert bound_of(row, Roof(100.0, 100.0)) == bound
-
-
 def test_adjacent_kernels_of_one_op_are_one_execution() -> None:
     kernels = [("im2col", 0, 5), ("gemm", 5, 9), ("add", 14, 2), ("gemm", 16, 9), ("gemm", 30, 9)]
     ops = ["conv.1", "conv.1", "add.2", "conv.1", "conv.1"]
@@ -313,30 +295,6 @@ def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
     )
     assert [step["index"] for step in documents[0]["device_work"]["steps"]] == [0, 1]
     assert [row["count"] for row in documents[0]["device_work"]["peaks"]["devices"]] == [3]
-
-
-RECORDED = Path(__file__).parent / "recorded" / "cost_analysis"
-COSTS = json.loads((RECORDED / "costs.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def counted() -> dict[str, int]:
-    """FLOPs of one run, by program."""
-    totals: dict[str, int] = defaultdict(int)
-    for row in work(real_trace(RECORDED))["ops"]:
-        assert row["flops_source"] in (None, "shapes")
-        totals[row["program"]] += row["flops"] or 0
-    return {name: flops // COSTS["runs"] for name, flops in totals.items()}
-
-
-@pytest.mark.parametrize("name", COSTS["programs"])
-def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
-    """The totals are compared only for programs of nothing but products: the cost analysis also counts other ops, and a
-    loop's body once."""
-    cost = COSTS["programs"][name]
-    assert counted[f"jit_{name}"] == cost["products"]
-    if cost["pure"]:
-        assert counted[f"jit_{name}"] == cost["flops"]
 
 
 SCOPES = st.sampled_from(["", f"{STEP}/a.1", f"{STEP}/a.1/b.1", f"{STEP}/c.2"])

@@ -55,7 +55,7 @@ GAP_SENTENCES = [
         False,
         "unknown",
         {"wait": MS},
-        "It is not known whether anything was queued: the host waits (1.00 ms).",
+        "It is not known whether the device waited for the host: the host waits (1.00 ms).",
     ),
 ]
 

@@ -1,15 +1,19 @@
-"""FLOPs and bytes of instructions by their shapes, compared with a count of every product, and unknown amounts."""
+"""FLOPs and bytes of instructions by their shapes, compared with a count per product and with XLA's cost analysis."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from captures import real_trace, session
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tb_xla_insights.device_work import host_work
 from tb_xla_insights.xplane.hlo_amounts import ProgramAmounts, count_window_pairs
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shape, Window
 
@@ -179,3 +183,27 @@ def test_invalid_sizes_are_not_counted(size: int) -> None:
     result = (2, size, 7, 6)
     convolution = instruction(3, "convolution", shape(*result), [1, 2], **CONVOLUTION)
     assert amounts(images, kernel, convolution)[0] in (None, 0)
+
+
+RECORDED = Path(__file__).parent / "recorded" / "cost_analysis"
+COSTS = json.loads((RECORDED / "costs.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[str, int]:
+    """FLOPs of one run, by program."""
+    totals: dict[str, int] = defaultdict(int)
+    for row in host_work(session(real_trace(RECORDED)), [])["ops"]:
+        assert row["flops_source"] in (None, "shapes")
+        totals[row["program"]] += row["flops"] or 0
+    return {name: flops // COSTS["runs"] for name, flops in totals.items()}
+
+
+@pytest.mark.parametrize("name", COSTS["programs"])
+def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
+    """The totals are compared only for programs of nothing but products: the cost analysis also counts other ops, and a
+    loop's body once."""
+    cost = COSTS["programs"][name]
+    assert counted[f"jit_{name}"] == cost["products"]
+    if cost["pure"]:
+        assert counted[f"jit_{name}"] == cost["flops"]

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.launches.early_executions import early_executions_report
-from tb_xla_insights.analysis.launches.executions import executions_report, programs_report
+from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS, executions_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_report, session_ops
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
@@ -33,6 +33,7 @@ from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.sections import shifted
 from tb_xla_insights.report.merge.small_keys import merge_compiles
+from tb_xla_insights.report.merge.tables import MergedPrograms
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -229,6 +230,27 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
         assert row["step_if_fixed_ps"] == counterpart["step_if_fixed_ps"]
         assert row["evidence"]["hosts"] == row["evidence"]["of_hosts"] == 2
     assert two["mistakes"] == single["mistakes"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "kind"),
+    [
+        ([("other", {"none": 5}), ("lazy", {"exact": 3})], "lazy"),
+        ([("dynamo", {"none": 5, "exact": 1}), ("lazy", {"exact": 1, "ordered": 1})], "lazy"),
+        ([("other", {"exact": 5}), ("lazy", {"exact": 3})], "other"),
+        ([("other", {"none": 5}), ("other", {"none": 3})], "other"),
+    ],
+)
+def test_the_kind_of_a_program_is_that_of_most_runs_with_a_known_launch(
+    runs: list[tuple[str, dict[str, int]]], kind: str
+) -> None:
+    sums: Row = dict.fromkeys(TIME_COLUMNS, 0)
+    spread = {column: {"min": 0, "median": 0, "max": 0} for column in TIME_COLUMNS}
+    merger: MergedPrograms[Any] = MergedPrograms("program")
+    for host, (kind_on_host, joins) in enumerate(runs):
+        row: Row = {"program": "p", "program_ids": [], "kind": kind_on_host, "joins": joins, "spread": spread}
+        merger.add((host,), [row | sums | {"launches": 0, "count": sum(joins.values()), "causes": []}])
+    assert [row["kind"] for row in merger.rows()] == [kind]
 
 
 def test_no_more_gaps_are_held_than_listed() -> None:

@@ -236,6 +236,38 @@ class TestDiagnostics:
                 "annotations), "
             )
 
+    @pytest.mark.parametrize(
+        ("program", "steps", "first", "hosts_text"),
+        [
+            (
+                "evaluate.1",
+                4,
+                "1 host of 4 runs different work than the others (d: ",
+                "the 3 that run the same work",
+            ),
+            ("SyncTensorsGraph.1", 8, "1 host of 4 has another number of steps (d 8; the others 4)", "4"),
+        ],
+    )
+    def test_sources_of_steps_are_named_after_hosts_that_differ(
+        self, program: str, steps: int, first: str, hosts_text: str
+    ) -> None:
+        spaces = {"a": small_space(steps=4), "b": small_space(steps=4), "c": small_space(steps=4)}
+        spaces["d"] = small_space(steps=steps)
+        (thread,) = spaces["c"].planes[0].lines
+        thread.events = [event for event in thread.events if "_r" not in event.stats]
+        spaces["d"].planes[1].event_metadata("SyncTensorsGraph.1").name = program
+        hosts = [
+            summarise(trace_of(space.to_bytes(), host), "session", "run/session")
+            for host, space in spaces.items()
+        ]
+        (row,) = (row for row in merged(hosts)["diagnostics"] if row["id"] == "hosts_differ")
+        assert row["message"].startswith(first)
+        assert row["message"].endswith(
+            f" 1 host of {hosts_text} has steps from another source than the others (c: step markers; the others: "
+            "annotations), which may begin and end at other instants: means over all steps mix them. Annotate the "
+            "steps on all hosts."
+        )
+
     def test_a_host_without_device_work_is_not_said_to_run_something_else(self) -> None:
         without_device = small_space()
         without_device.planes = [plane for plane in without_device.planes if "device" not in plane.name]

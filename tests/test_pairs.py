@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -149,6 +150,21 @@ def test_paths_in_a_pipe_are_relative_to_the_working_directory() -> None:
     finally:
         os.close(read_end)
     assert paths == ["lazy/run", "/runs/2"]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this system has no /dev/shm")
+def test_paths_in_a_file_in_shared_memory_are_relative_to_its_folder() -> None:
+    paths = []
+
+    def steps_of(path: str) -> SessionSteps:
+        paths.append(path)
+        return timed(5)
+
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        file = Path(folder) / "pairs.csv"
+        file.write_text("model,a,b\nx,lazy/run,/runs/2\n")
+        read_pairs(str(file), steps_of)
+    assert paths == [f"{folder}/lazy/run", "/runs/2"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])

@@ -1,4 +1,4 @@
-"""Peaks of devices: from the capture, from the table of known devices, or from the user."""
+"""Peaks of devices: from the capture, from the table of known devices, or from the user; and the bounds that follow."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.device_work import session_work
 from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.roofline import Roof, bound_of
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.errors import InputError
 
@@ -126,3 +127,18 @@ def test_invalid_peaks_of_a_user(peaks: Any, session: xi.Session) -> None:
         ) as error:
             method(peaks=peaks)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("flops", "hbm_bytes", "bound"),
+    [
+        (50, 0, "compute"), (49, 49, "neither"), (49, 50, "memory"), (60, 80, "memory"), (80, 60, "compute"),
+        (None, 80, "memory"), (None, 10, "unknown"), (90, None, "compute"), (10, None, "unknown"),
+        (None, None, "unknown"),
+    ],
+)  # fmt: skip
+def test_an_op_that_reaches_half_of_a_roof_is_bound_by_the_nearer_one(
+    flops: int | None, hbm_bytes: int | None, bound: str
+) -> None:
+    row = {"kind": "work", "self_ps": 10**12, "flops": flops, "hbm_bytes": hbm_bytes}
+    assert bound_of(row, Roof(100.0, 100.0)) == bound

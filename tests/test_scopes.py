@@ -110,6 +110,12 @@ def test_a_position_without_a_name_is_a_path() -> None:
     assert HostPaths(["Training_Step"]).path_of(".1") == ".1"
 
 
+def test_a_path_without_empty_names_precedes_others_with_its_names() -> None:
+    for paths in (["S", "S//f", "S/f"], ["S", "S/f", "S//f"]):
+        assert HostPaths(paths).path_of("S.1/f.2") == "S/f"
+    assert HostPaths(["S", "S//f", "S///f"]).path_of("S.1/f.2") == "S//f"
+
+
 def test_an_annotations_name_may_end_like_a_number() -> None:
     paths = HostPaths(["layer.1", "layer.2"])
     assert [paths.path_of(scope) for scope in ("layer.1.1", "layer.2.5")] == ["layer.1", "layer.2"]

@@ -20,6 +20,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
          "3.0 % of the capture in events of unknown names: NewClient::Execute (3.0 %)."),
         ([("NewClient::Execute", 10, 2)], None),
         ([("forward", 10, 60), ("$train.py:3 f", 12, 50)], None),
+        ([("Encoder::step", 10, 60, {"_r": 1})], None),
         ([("PjRtComputationClient::Compile", 10, 30)], None),
     ],
 )  # fmt: skip

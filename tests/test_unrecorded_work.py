@@ -13,9 +13,12 @@ from simulated import Simulation
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
+from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
+
+UNRECORDED = {"device_record_begins", "device_record_ends", "work_not_recorded"}
 
 
 def with_record_of(tpu: Tpu, *spans_us: tuple[float, float]) -> Trace:
@@ -55,8 +58,8 @@ def test_steps_after_the_end_of_the_devices_record_are_not_counted(device: int) 
 def test_diagnostic_and_verdict_state_that_the_record_ends() -> None:
     trace = without_runs_after(loop(12), 4 * STEP + 800)
     assert messages(trace)["device_record_ends"] == (
-        "The record of the device ends 7.75\N{NARROW NO-BREAK SPACE}ms before the host's, although the host launched 8 "
-        "programs in that time: a buffer was probably full. 8 steps without recorded work are not counted. Capture a "
+        "The record of the device ends 7.75\N{NARROW NO-BREAK SPACE}ms before the host's, which has 8 launches "
+        "without a recorded run: a buffer was probably full. 8 steps without recorded work are not counted. Capture a "
         "shorter time."
     )
     assert "partial_steps" not in messages(trace)
@@ -69,7 +72,7 @@ def test_diagnostic_and_verdict_state_that_the_record_ends() -> None:
 def test_a_run_that_the_capture_cuts_is_no_early_end() -> None:
     trace = without_runs_after(loop(4), 4 * STEP)
     assert [step.number for step in find_steps(trace)] == [5, 6, 7]
-    assert messages(trace).keys() & {"device_record_ends", "partial_steps"} == {"partial_steps"}
+    assert messages(trace).keys() & {*UNRECORDED, "partial_steps"} == {"partial_steps"}
 
 
 def test_launches_before_the_profiler_stops_are_no_early_end() -> None:
@@ -80,7 +83,48 @@ def test_launches_before_the_profiler_stops_are_no_early_end() -> None:
         simulation.launch(500, marker=True)
         simulation.tpu.step(begin, simulation.now - begin, number)
     simulation.tpu.on_main("$profiler.py:235 stop_trace", simulation.now, 100_000)
-    assert "device_record_ends" not in messages(without_runs_after(simulation.tpu, 600))
+    trace = without_runs_after(simulation.tpu, 600)
+    assert not messages(trace).keys() & UNRECORDED
+    edge = find_unrecorded_work(trace).after
+    assert edge is not None
+    assert (edge.launches, edge.duration_ps) == (7, 0)
+
+
+def test_launches_that_are_queued_at_the_captures_end_are_not_missed() -> None:
+    """The host is four steps ahead when the capture ends, so the last steps have no recorded run."""
+    simulation, count = Simulation(), 13
+    for number in range(count):
+        begin = simulation.now
+        simulation.host("forward", 50)
+        if number >= 4:
+            simulation.tpu.on_main(
+                "wait", simulation.now, max(simulation.ends[number - 4] - simulation.now, 1)
+            )
+            simulation.now = max(simulation.ends[number - 4], simulation.now + 1)
+        simulation.launch(500, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = without_runs_after(simulation.tpu, simulation.now)
+    recorded = sum(end <= simulation.now for end in simulation.ends)
+    assert recorded < count - 2
+    assert not messages(trace).keys() & UNRECORDED
+    assert [step.number for step in find_steps(trace)] == [number + 5 for number in range(recorded)]
+
+
+def test_loading_before_launches_without_recorded_runs_stays_the_cause() -> None:
+    """The host loads for 100 ms, then hands two steps over whose runs the device does not record."""
+    simulation = Simulation()
+    simulation.host("next_batch", 100_000)
+    for number in range(12):
+        begin = simulation.now
+        simulation.host("forward", 994)
+        simulation.launch(300, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = with_record_of(simulation.tpu, (102_500, 999_000))
+    assert messages(trace)["device_record_begins"].startswith(
+        "The record of the device begins 2.01\N{NARROW NO-BREAK SPACE}ms after the first of 2 launches without a "
+        "recorded run: "
+    )
+    assert "is before the first run (the host" in session_report(session(trace))["verdict"]["text"]
 
 
 def test_only_steps_without_any_recorded_run_are_cut() -> None:
@@ -126,5 +170,5 @@ def test_launches_on_the_cpu_are_not_missed() -> None:
         tpu.on_main("TfrtCpuExecutable::Execute", step * STEP + 10, 5)
     trace = tpu.trace()
     assert len(find_steps(trace)) == 8
-    assert not messages(trace).keys() & {"device_record_begins", "device_record_ends", "work_not_recorded"}
+    assert not messages(trace).keys() & UNRECORDED
     assert {gap["kind"] for gap in session_report(session(trace))["gaps"]["items"]} == {"starved"}

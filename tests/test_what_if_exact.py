@@ -200,13 +200,15 @@ def test_two_mistakes_together(host: int, device: int) -> None:
     assert step_without(trace, *fixes) == mean_step(without)
 
 
-@pytest.mark.parametrize("waits", [False, True])
-def test_an_evaluation_between_steps_hides_no_gain(waits: bool) -> None:
+@pytest.mark.parametrize(("waits", "is_cut"), [(False, False), (True, False), (False, True)])
+def test_an_evaluation_between_steps_hides_no_gain(waits: bool, is_cut: bool) -> None:
     """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as five steps,
-    and the host waits for that, or goes on loading."""
+    and the host waits for that, or goes on loading. The capture may cut a step at both edges."""
 
     def evaluating_loop(loads: bool) -> Trace:
         simulation = Simulation()
+        if is_cut:
+            simulation.launch(500, marker=True)
         for number in range(STEPS):
             if number == 3:
                 simulation.launch(2500, program="evaluate(9)")
@@ -217,6 +219,8 @@ def test_an_evaluation_between_steps_hides_no_gain(waits: bool) -> None:
             simulation.host("forward", 50)
             simulation.launch(500, marker=True)
             simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        if is_cut:
+            simulation.launch(500, marker=True)
         return simulation.tpu.trace()
 
     trace = evaluating_loop(loads=True)
@@ -227,6 +231,23 @@ def test_an_evaluation_between_steps_hides_no_gain(waits: bool) -> None:
     assert finding.step_if_fixed_at_worst_ps == 800 * US
     assert step_without(trace) == (800 + 50 + MARKER) * US
     assert early is None or early.gain == 0  # the wait for the evaluation is in no step
+
+
+@pytest.mark.parametrize("warm_up", [0, 1000, 20_000])
+def test_a_run_before_the_first_step_adds_no_gain(warm_up: int) -> None:
+    """The device pauses between the two runs of a step, then the host reads. A run before the steps is in no step."""
+    simulation = Simulation()
+    if warm_up:
+        simulation.launch(warm_up, program="warm_up(9)")
+        simulation.wait("PjRtComputationClient::TransferFromDevice")
+    for number in range(2 * STEPS):
+        begin = simulation.now
+        simulation.launch(200)
+        simulation.ends.append(simulation.ends[-1] + 100)
+        simulation.launch(200, marker=True)
+        simulation.wait("PjRtComputationClient::TransferFromDevice")
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    assert findings(simulation.tpu.trace())["sync_every_step"].step_if_fixed_ps == 500 * US
 
 
 def test_an_evaluation_of_steps_that_are_handed_over_hides_no_gain() -> None:
@@ -259,12 +280,13 @@ def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_after_it() ->
             simulation.tpu.step(begin, simulation.now - begin, number + 5)
         return simulation
 
-    trace = saving_loop(20_000).tpu.trace()
+    simulation = saving_loop(20_000)
+    trace = simulation.tpu.trace()
     finding = findings(trace)["tracing_bound"]
     assert finding.recurs == "once"
     assert finding.brief == "the device waits once while the host builds the graph"
     assert finding.step_if_fixed_ps == 500 * US
-    assert step_without(trace) == pytest.approx((20_000 / STEPS + 500) * US, rel=0.1)
+    assert step_without(trace) == mean_step(simulation.total_us * US)
 
 
 def test_loading_during_device_work_delays_the_step_too() -> None:

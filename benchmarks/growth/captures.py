@@ -1,4 +1,5 @@
-"""Captures of size n along one axis each: n parts of one kind, a part of length n, or n levels of nesting."""
+"""Captures of size n along one axis each: n parts of one kind, a part of length n, n levels of nesting, or recorded
+captures with their events repeated."""
 
 # Importing each module adds its captures.
 from benchmarks.growth import counts, launches, names, programs, recorded, times  # noqa: F401

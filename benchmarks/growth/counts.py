@@ -1,4 +1,4 @@
-"""Captures with n planes, lines, stats or event metadata."""
+"""Captures with n planes, lines, stats, event metadata, host names or GPU kernels."""
 
 from __future__ import annotations
 

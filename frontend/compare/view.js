@@ -18,7 +18,7 @@ import {
   unitFor,
 } from '../lib/format.js';
 import { ownName } from '../lib/path-names.js';
-import { maximum, total } from '../lib/totals.js';
+import { knownTotal, maximum } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
@@ -54,7 +54,7 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
   const unit = unitFor(longest_ps);
   const longest = longest_ps / unit.ps;
   const hasVerdicts = items.some(({ verdict }) => verdict);
-  const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
+  const [a, b] = [knownTotal(items, ({ a_ps }) => a_ps), knownTotal(items, ({ b_ps }) => b_ps)];
   return tableCard(
     title,
     { note, class: isWide ? 'compact' : '' },
@@ -83,7 +83,7 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
             timeCell(b, unit),
             ...(bars ? [''] : []),
             differenceText(a, b, unit),
-            ratioCell(a ? b / a : null),
+            ratioCell(a && b != null ? b / a : null),
             ...(hasVerdicts ? [''] : []),
           ]
         : undefined,

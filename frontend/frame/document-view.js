@@ -1,6 +1,6 @@
 /** Loads a view's document and draws it. */
 
-import { fill, keepFocus, refill } from '../lib/dom.js';
+import { keepFocus, refill } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
@@ -12,7 +12,7 @@ const CARD_AFTER_MS = 300;
 
 /**
  * Requests a view's document once per session, when the view is first in front. The old drawing stays until the answer
- * arrives.
+ * arrives; if it is of another session, or a card, at most until the analysis card replaces it.
  * @template {keyof Routes} R
  * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element shows the document
  * @param {(answer: Routes[R], session: Ready) => 'ready'|'empty'} draw
@@ -31,44 +31,53 @@ export function createDocumentView(
   let session = null;
   let isShown = false;
   let isRequested = false;
-  /** The session whose document the element shows; null while it shows an error. @type {Ready|null} */
+  /** The session whose document the element shows; null while it shows a card. @type {Ready|null} */
   let drawn = null;
+  /** Shows the analysis card. @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
   const channel = createLatestChannel(route);
 
   async function load() {
     const requested = session;
     if (!requested || isRequested || !isShown) return;
     isRequested = true;
-    const timer = setTimeout(() => {
-      if (requested === session && !element.hasChildNodes()) {
-        fill(
-          element,
-          analysisCard(requested, () => app.open({ v: 'timeline' })),
-        );
-      }
+    const query = { ...requested.query, ...moreArguments?.(requested) };
+    /** Whether the answer is still wanted. If only the arguments have changed, requests the document again. */
+    const isWanted = () => {
+      if (requested !== session) return false;
+      clearTimeout(timer);
+      const current = { ...requested.query, ...moreArguments?.(requested) };
+      if (JSON.stringify(current) === JSON.stringify(query)) return true;
+      reload();
+      return false;
+    };
+    timer = setTimeout(() => {
+      if (requested !== session || drawn?.query.session === query.session) return;
+      drawn = null;
+      refill(
+        element,
+        analysisCard(requested, () => app.open({ v: 'timeline' })),
+      );
     }, CARD_AFTER_MS);
     try {
-      const answer = await (moreArguments
-        ? channel.get({ ...requested.query, ...moreArguments(requested) })
-        : getShared(route, requested.query));
-      if (requested !== session) return;
+      const answer = await (moreArguments ? channel.get(query) : getShared(route, requested.query));
+      if (!isWanted()) return;
       drawn = requested;
       app.setState(keepFocus(element, () => draw(answer, requested)));
     } catch (error) {
-      if (requested !== session) return;
+      if (!isWanted()) return;
       isRequested = false;
       drawn = null;
       const failure = /** @type {Error} */ (error);
       refill(element, ...cardsOfError(failure, load));
       app.live.announceError(failure.message);
       app.setState('error');
-    } finally {
-      clearTimeout(timer);
     }
   }
 
   /** Requests the document again, with the current arguments. */
   function reload() {
+    clearTimeout(timer);
     isRequested = false;
     void load();
   }
@@ -94,7 +103,7 @@ export function createDocumentView(
       reload();
     },
     /** Until a session is opened again, nothing is requested, and late answers are not drawn. */
-    close() { session = null; },
+    close() { session = drawn = null; },
     /** @param {boolean} on */
     show(on) {
       isShown = on;

@@ -182,14 +182,16 @@ export function analysisCard({ session: { hosts }, loaded_ms = 0 }, showTimeline
     fill(bar, meter(Math.min(0.99, 1 - remaining), 'Analysing'));
   };
   draw();
-  const timer = setInterval(() => (bar.isConnected ? draw() : clearInterval(timer)), REDRAW_MS);
-  return stateCard(
+  const element = stateCard(
     'analysing',
     'Loading',
     h('p', { class: 'lead' }, `Analysing ${plural(events, 'event')}: causes and findings follow.`),
     bar,
     h('p', null, button('Show the timeline meanwhile', showTimeline)),
   );
+  // While another view is in front, the card keeps its parent.
+  const timer = setInterval(() => (element.parentNode ? draw() : clearInterval(timer)), REDRAW_MS);
+  return element;
 }
 
 /** @param {string} message @param {() => void} retry @param {string} [title] @param {string} [label] of the button */

@@ -25,24 +25,30 @@ export function ownName(path, paths) {
 }
 
 /**
- * The shortest ending of each path that is unique among the paths, in whole names: `shard_map/reduce`.
+ * The shortest ending of each path, in whole names, that no other of the paths has: `shard_map/reduce`; the whole path
+ * if another one ends with it.
  * @param {Iterable<string|null>} paths null: no annotation
  * @param {Set<string>} annotations paths of all annotations
  * @returns {Map<string, string>} by path
  */
 export function shortPathNames(paths, annotations) {
-  /** @type {Map<string, string>} */
-  const names = new Map();
-  let ambiguous = [...new Set(paths)].flatMap((path) =>
-    path === null ? [] : { path, outer: outerPath(path, annotations) },
+  const endings = [...new Set(paths)].flatMap((path) => (path === null ? [] : [endingsOf(path, annotations)]));
+  const groups = groupBy(endings.flat(), String);
+  return new Map(
+    endings.map((ofPath) => {
+      const path = ofPath[ofPath.length - 1];
+      return [path, ofPath.find((ending) => groups.get(ending)?.length === 1) ?? path];
+    }),
   );
-  while (ambiguous.length) {
-    const groups = groupBy(ambiguous, ({ path, outer }) => (outer ? path.slice(outer.length + 1) : path));
-    ambiguous = [];
-    for (const [name, group] of groups) {
-      if (group.length === 1) names.set(group[0].path, name);
-      else ambiguous.push(...group.map(({ path, outer }) => ({ path, outer: outerPath(outer, annotations) })));
-    }
-  }
-  return names;
+}
+
+/** The endings of a path in whole names, the path itself last. @param {string} path @param {Set<string>} annotations */
+function endingsOf(path, annotations) {
+  const endings = [];
+  let outer = path;
+  do {
+    outer = outerPath(outer, annotations);
+    endings.push(outer ? path.slice(outer.length + 1) : path);
+  } while (outer);
+  return endings;
 }

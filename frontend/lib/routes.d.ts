@@ -260,7 +260,7 @@ export interface ChosenWork {
   category: string | null;
 }
 
-/** Mean host time per step of one class; all rows add up to the mean step. */
+/** Mean host time per step of one class, `null` in a session without steps; all rows add up to the mean step. */
 export interface ClassDifference {
   /** What the host does. */
   class: ClassName;
@@ -566,11 +566,11 @@ export interface ComparedWork {
 
 /** One compilation, in words too. */
 export interface CompileRow {
-  /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
+  /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be read. */
   change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "code" | "constants" | "same_hlo" | "other_graph" | null;
   /** The same as a sentence; `null` where `change` is. */
   difference: string | null;
-  /** The nearest graph; `null` if no graph is near, or the capture lacks the HLO. */
+  /** The nearest graph; `null` if no graph is near, or where `change` is. */
   nearest: NearestGraph | null;
   /** Whether the nearest graph's HLO is the same; `null` without one. */
   same_hlo: boolean | null;
@@ -1384,7 +1384,7 @@ export interface GapsByKind {
   starved: number;
   /** The next run was enqueued before the gap began. */
   queued: number;
-  /** It is not known when the next run was enqueued, or it was within 10 µs of the gap's start. */
+  /** It is not known when the next run was enqueued, it was within 10 µs of the gap's start, or a launch in between has no recorded run. */
   unknown: number;
 }
 
@@ -2792,7 +2792,7 @@ export interface Speedup {
 export interface Spread {
   /** Minimum. */
   min: number;
-  /** Median: the lower one of two in the middle; for several hosts the median of their medians. */
+  /** Median: the lower one of two in the middle; for several hosts the median of their medians, each weighted by its number of runs. */
   median: number;
   /** Maximum. */
   max: number;

@@ -4,7 +4,9 @@
 export const TERMS = {
   starved: 'Nothing was queued when the gap began: the next run was enqueued after that.',
   queued: 'The next run was enqueued before the gap began: the device waited for something else.',
-  unknown: 'The next run was enqueued within 10 µs of the gap’s start, or it is not known when.',
+  unknown:
+    'The next run was enqueued within 10 µs of the gap’s start, it is not known when, or a launch in between has no ' +
+    'recorded run.',
   Cause:
     'Of a gap: the class with most time until the next run was enqueued, and the mistake behind it. ' +
     'Of a compilation: its trigger.',

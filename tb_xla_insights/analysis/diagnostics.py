@@ -137,14 +137,14 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             "begins",
             unrecorded.before,
             late,
-            "after",
+            "after the first of {} without a recorded run",
             "the profiler probably started there later.{} Capture a longer time.",
         ),
         (
             "ends",
             unrecorded.after,
             lost_at_end,
-            "before",
+            "before the host's, which has {} without a recorded run",
             "a buffer was probably full.{} Capture a shorter time.",
         ),
     ):
@@ -152,12 +152,12 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             skipped = (
                 f" {plural(steps, 'step')} without recorded work {'is' if steps == 1 else 'are'} not counted."
             )
-            text = (
-                f"The record of the {devices} {id_} {brief_time(part.duration_ps)} {when} the host's, although the "
-                f"host launched {plural(part.launches, 'program')} in that time: "
-            )
+            where = when.format(plural(part.launches, "launch", "launches"))
+            text = f"The record of the {devices} {id_} {brief_time(part.duration_ps)} {where}: "
             yield Diagnostic(
-                f"device_record_{id_}", "warning", text + ending.format(skipped if steps else "")
+                f"device_record_{id_}",
+                "warning" if part.is_most else "info",
+                text + ending.format(skipped if steps else ""),
             )
     if unrecorded.between:
         launches = plural(unrecorded.between, "launch", "launches")

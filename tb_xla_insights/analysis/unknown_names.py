@@ -12,7 +12,7 @@ from tb_xla_insights.trace.nesting import own_times
 from tb_xla_insights.units import share
 
 _CPP_SCOPE = "::"
-"""Occurs in the names of C++ code, never in those of annotations and Python functions."""
+"""Occurs in the names of C++ code, never in those of Python functions, and rarely in those of annotations."""
 
 _MAX_NAMES = 3
 
@@ -22,10 +22,13 @@ def describe_unknown_names(trace: Trace) -> str | None:
     events; None below that."""
     names = [trace.strings[text_index] for text_index in trace.metadata.name]
     is_unknown = np.array([_CPP_SCOPE in name and not trace.catalog.knows(name) for name in names], np.bool_)
+    is_root = np.zeros(len(trace), np.bool_)  # such as annotations of steps
+    if "_r" in trace.stats:
+        is_root[trace.stats["_r"].rows] = True
     time_of_name: Counter[str] = Counter()
     for line in trace.lines_with("driving", "autograd", "executor", "client", "compiler", "transfer"):
         rows = trace.lines[line].rows
-        in_unknown = is_unknown[trace.metadata_index[rows]]
+        in_unknown = is_unknown[trace.metadata_index[rows]] & ~is_root[rows]
         if in_unknown.any():
             own_ps = own_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], rows.start)
             for metadata_index, time_ps in zip(
@@ -42,5 +45,5 @@ def describe_unknown_names(trace: Trace) -> str | None:
     spent = share(time_of_name.total() / span)
     return (
         f"Host threads spend time equal to {spent} of the capture in events of unknown names: {longest}. They may "
-        "be from a newer runtime; --catalog FILE can give them classes."
+        "be from a newer runtime, or be annotations; --catalog FILE can give those of the runtime classes."
     )

@@ -115,7 +115,7 @@ def with_outside(devices: Sequence[Row], duration_ps: int) -> list[Row]:
 
 
 def print_devices(out: Console, rows: Sequence[Row], unit: str) -> None:
-    """Prints rows of `with_outside`, with that column if any device has such time."""
+    """Prints rows of `with_outside`, with that column if any row has such time."""
     if not rows:
         return
     is_outside = any(row["outside_ps"] for row in rows)

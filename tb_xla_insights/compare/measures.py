@@ -211,15 +211,17 @@ def _sample_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
 
 
 def class_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ClassDifference]:
-    """Returns the mean host time per step by class, the largest difference first; columns add up to the mean steps."""
+    """Returns the mean host time per step by class, the largest difference first; columns add up to the mean steps. The
+    times of a session without steps are None."""
+    means_a, means_b = (session.class_means if session.steps else None for session in (a, b))
     rows: list[ClassDifference] = []
     for name in {**a.class_means, **b.class_means}:
         # A host that waits longer is neither better nor worse.
         better = None if name in IDLE_CLASSES else better_step_time(a, b)
         result = test.test_means(a.values(_class_time(name)), b.values(_class_time(name)))
-        mean_a, mean_b = a.class_means.get(name, 0), b.class_means.get(name, 0)
+        mean_a, mean_b = (None if means is None else means.get(name, 0) for means in (means_a, means_b))
         rows.append({"class": name, **judged_time_pair(mean_a, mean_b, better, result)})
-    return sorted(rows, key=lambda row: -abs(row["difference_ps"] or 0))
+    return sorted(rows, key=lambda row: -abs((row["b_ps"] or 0) - (row["a_ps"] or 0)))
 
 
 def _value_of(name: str) -> Callable[[Row], int]:

@@ -129,7 +129,9 @@ def _read_session_pairs(
     """Returns the models, the columns, and the speed-ups of a file with columns `a` and `b`. `positions`: the index of
     each column by its name."""
     speedups: dict[tuple[str, str], _Speedup] = {}
-    is_pipe = path.startswith("/dev/") or not os.path.isfile(path)  # as `<(…)` and /dev/stdin are
+    is_pipe = path.startswith(("/dev/fd/", "/dev/std")) or not os.path.isfile(
+        path
+    )  # as `<(…)` and /dev/stdin are
     directory = Path() if is_pipe else Path(path).parent
 
     def step_time(line: int, cell: str) -> tuple[int, SessionSteps | None]:

@@ -1,4 +1,4 @@
-"""Merges rows of ops: of several parts of an op, of programs with the same name, of several hosts."""
+"""Merges rows of ops of the same name: of distinct ops, of programs with the same name, of several hosts."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ other site can have or point here:
   without a dot and those of local networks,
 - the names of `--xla_insights_hosts`.
 
-Any name is accepted if the browser reports that the page was loaded over https, as through most proxies: a page whose
-name was made to resolve here has no matching certificate.
+Any name is accepted if the request was sent over https, as through most proxies: a page whose name was made to resolve
+here has no matching certificate. Browsers report it by Sec-Fetch-Site and Origin. The Referer is no evidence: an https
+page can lead a window on to an http address, with its own address as the Referer.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class AllowedHosts:
         name = name_of(host)
         if name is None:
             return f"{host[:80]} is not a host name"
-        if _is_from_secure_page(request) or self._is_allowed(name):
+        if _is_over_https(request) or self._is_allowed(name):
             return None
         return (
             f"TensorBoard does not know {host[:80]} as its name; open it as localhost or by its IP address, "
@@ -105,13 +106,13 @@ def split_url(url: str) -> SplitResult:
         return urlsplit("")
 
 
-def _is_from_secure_page(request: wrappers.Request) -> bool:
-    """Whether the browser reports that the page was loaded over https or from its own machine: it sends Sec-Fetch-Site
-    to such addresses only. Scripts cannot set these headers."""
+def _is_over_https(request: wrappers.Request) -> bool:
+    """Whether the browser reports that it sent the request over https or to its own machine: it sends Sec-Fetch-Site to
+    such addresses only, and reads nothing over http for a page whose Origin is https. Scripts cannot set these
+    headers."""
     if request.headers.get("Sec-Fetch-Site") in ("same-origin", "none"):
         return True
-    page = request.headers.get("Origin") or request.headers.get("Referer") or ""
-    return split_url(page).scheme == "https"
+    return split_url(request.headers.get("Origin", "")).scheme == "https"
 
 
 def _is_address(name: str) -> bool:

@@ -85,7 +85,8 @@ def _find_annotation(
     table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
 ) -> str | None:
     """Returns the deepest annotation with most of the extra time, None if none below the outermost ones has it.
-    Documents sum annotations over all steps, so the extra time of a cause in some steps is spread over all of them."""
+    Documents sum annotations over the whole capture, so the extra time of a cause in some steps is spread over all of
+    them, and an annotation that takes longer outside of steps may have it."""
     host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
     step_count = max(int(table.present[host].sum()), 1)
     share = 1.0 if steps is None else len(steps) / step_count
@@ -100,7 +101,8 @@ def _find_annotation(
 
 
 def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:
-    """Returns the time of each annotation in the mean step, by its path."""
+    """Returns the time of each annotation in the capture, divided by the number of steps, by its path. The time in
+    steps that the capture cuts and outside of steps counts too."""
     step_count = max(int(table.present[host].sum()), 1)
     rows = table.hosts[host].document.get("annotations", [])
     return {row["path"]: row["host_ps"] / step_count for row in rows}

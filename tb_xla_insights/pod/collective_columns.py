@@ -16,8 +16,8 @@ class Instruction:
     """A collective in a program, identified the same way on all hosts.
 
     `program`: the program's name without its id. `name`: the instruction's name; of an asynchronous collective, the
-    name of its start. `kind`: one of `opcodes.COLLECTIVES`. `groups`: the cores that take part together, as an index
-    into `HostCollectives.groups`; None if the capture does not record them.
+    name of its start. `kind`: one of `opcodes.COLLECTIVE_KINDS`. `groups`: the cores that take part together, as an
+    index into `HostCollectives.groups`; None if the capture does not record them.
     """
 
     program: str

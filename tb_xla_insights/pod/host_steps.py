@@ -103,8 +103,7 @@ class StepTable:
 def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
     """Returns the steps of all hosts, matched by the common steps of their `arrivals`.
 
-    If some hosts share no collectives and the numbers of their steps disagree, steps have no number: they are then
-    matched only by their distance from each host's first step.
+    If some hosts share no collectives and this match contradicts the numbers of some steps, steps have no number.
     """
     shape = len(hosts), arrivals.step_count
     present = np.zeros(shape, np.bool_)

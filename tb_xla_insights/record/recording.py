@@ -11,7 +11,6 @@ import posixpath
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from numbers import Real
 from pathlib import Path
 
 from tb_xla_insights import __version__
@@ -24,7 +23,7 @@ from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.files import FileInfo, captures_under
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
-from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
+from tb_xla_insights.units import MAX_SAMPLES_PER_STEP, check_samples
 
 _log = logging.getLogger(__name__)
 _FLAG_PREFIXES = ("XLA_", "PT_XLA_", "PJRT_", "JAX_", "LIBTPU_")
@@ -175,12 +174,13 @@ def _missing_directories(directory: str) -> list[str]:
 
 def _number_of_samples(samples: float) -> float:
     """Converts a number, NumPy's included, to an int or float, for JSON. Raises InputError."""
-    if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
+    try:
+        return check_samples(samples)
+    except ValueError as error:
         raise InputError(
             f"record: samples is {samples!r}; give the number of samples per step, a number above 0 and up to "
             f"{MAX_SAMPLES_PER_STEP:g}"
-        )
-    return int(samples) if samples == int(samples) else float(samples)
+        ) from error
 
 
 def _session_names_now() -> set[str]:

@@ -73,7 +73,11 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     activities = {phrases[key]: ps for key, ps in described.items() if isinstance(key, str)}
     times = brief_times(*activities.values())
     activity_text = join_words([f"{text} ({time})" for text, time in zip(activities, times, strict=True)])
-    reason = "Nothing was queued" if kind == "starved" else "It is not known whether anything was queued"
+    reason = (
+        "Nothing was queued"
+        if kind == "starved"
+        else "It is not known whether the device waited for the host"
+    )
     first = f"{reason}: {host or 'the host'} {activity_text}." if activities else ""
     return " ".join(filter(None, (first, _waits_text(gap, waits) if waits else "")))
 

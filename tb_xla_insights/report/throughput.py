@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -41,10 +40,11 @@ def check_samples(samples: float | None) -> float | None:
     None: not given. Raises InputError unless it is a number above 0 and at most MAX_SAMPLES_PER_STEP."""
     if samples is None:
         return None
-    if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
+    try:
+        return units.check_samples(samples)
+    except ValueError as error:
         allowed = f"give a number above 0 and up to {MAX_SAMPLES_PER_STEP:g}"
-        raise InputError(f"{str(samples)[:40]} is not a number of samples per step; {allowed}")
-    return int(samples) if samples == int(samples) else float(samples)
+        raise InputError(f"{str(samples)[:40]} is not a number of samples per step; {allowed}") from error
 
 
 def throughput_text(row: Mapping[str, Any]) -> str:

@@ -97,9 +97,13 @@ def _mean_step_ps(report: Mapping[str, Any]) -> float:
 
 def _record_clause(report: Mapping[str, Any], where: str) -> str:
     """How the devices' record is shorter than the host's at the edges `where`: `the device's record ends early`; empty
-    if it is not."""
+    if it is not, or if that is not a warning because it explains at most half of the time at the edge."""
     hosts = {
-        text: sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == id_)
+        text: sum(
+            row.get("hosts", 1)
+            for row in report["diagnostics"]
+            if (row["id"], row["severity"]) == (id_, "warning")
+        )
         for id_, text, edge in _SHORT_RECORDS
         if edge in where
     }

@@ -32,7 +32,8 @@ class Spread(TypedDict):
     min: int
     """Minimum."""
     median: int
-    """Median: the lower one of two in the middle; for several hosts the median of their medians."""
+    """Median: the lower one of two in the middle; for several hosts the median of their medians, each weighted by
+    its number of runs."""
     max: int
     """Maximum."""
 

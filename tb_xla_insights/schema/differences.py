@@ -77,7 +77,7 @@ ClassKey = TypedDict("ClassKey", {"class": ClassName})
 
 
 class ClassDifference(ClassKey, TestedTimePair):
-    """Mean host time per step of one class; all rows add up to the mean step."""
+    """Mean host time per step of one class, `null` in a session without steps; all rows add up to the mean step."""
 
 
 class GapClass(ClassKey, TimePair):

@@ -120,7 +120,8 @@ class GapsByKind(TypedDict):
     queued: int
     """The next run was enqueued before the gap began."""
     unknown: int
-    """It is not known when the next run was enqueued, or it was within 10 µs of the gap's start."""
+    """It is not known when the next run was enqueued, it was within 10 µs of the gap's start, or a launch in between
+    has no recorded run."""
 
 
 class Gaps(TypedDict):

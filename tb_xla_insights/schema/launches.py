@@ -189,11 +189,11 @@ class GraphChange(TypedDict):
     )
     """What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other
     parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
-    graph is near; `null`: the capture lacks the HLO."""
+    graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be read."""
     difference: str | None
     """The same as a sentence; `null` where `change` is."""
     nearest: NearestGraph | None
-    """The nearest graph; `null` if no graph is near, or the capture lacks the HLO."""
+    """The nearest graph; `null` if no graph is near, or where `change` is."""
     same_hlo: bool | None
     """Whether the nearest graph's HLO is the same; `null` without one."""
 

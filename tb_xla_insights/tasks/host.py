@@ -114,8 +114,9 @@ def read_host(
     machine.
 
     Calls `progress` with the bytes read (of a remote file, the bytes that have arrived) and the file's size. Once
-    `should_stop` returns True, the trace holds the events read so far. Credentials and options of a store come from
-    fsspec's configuration. Raises InputError.
+    `should_stop` returns True, the trace holds the events read so far; of a remote file, InputError is raised if a
+    block that it waits for has not arrived. Credentials and options of a store come from fsspec's configuration. Raises
+    InputError.
     """
     from tb_xla_insights.files.source import is_url, open_source
     from tb_xla_insights.trace.read import read_trace

@@ -97,8 +97,8 @@ class Timeline:
         )
 
     def event_at(self, row_id: str, start_ps: int, depth: int | None = None) -> EventDetails:
-        """The details of the event of a row that starts at an instant, within a nanosecond: the outermost one, or the
-        one at a depth."""
+        """The details of the event of a row that starts at an instant, within a nanosecond: the one whose start is
+        nearest (of equally near ones the outermost), at any depth or at one."""
         row_event = self._event_at(row_id, start_ps, depth)
         return self.hosts[row_event.track.host_number].details.full(row_event)
 

@@ -27,7 +27,7 @@ _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 _MAX_SLICES = 4200
 """A slice takes about 12 bytes of a compressed answer, which should stay below 60 kB."""
 _OUTERMOST_DELAY = 2
-"""How many levels coarser the deeper lanes become before the outermost ones do."""
+"""By how many levels the outermost lanes lag behind the deeper ones as they become coarser."""
 _MAX_COARSENING = 12
 """The highest number of levels by which a lane becomes coarser than the window's level."""
 _MAX_LEVEL = 62

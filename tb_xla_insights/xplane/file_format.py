@@ -28,8 +28,7 @@ _FORMATS = (
 )
 """Patterns of a file's first bytes, and the message for each."""
 _MIN_ASCII_BYTES = 4096
-"""No capture has this many consecutive bytes below 128 with control characters among them, since times need higher
-bytes."""
+"""No capture begins with this many bytes below 128: the lengths of its planes and its times need higher bytes."""
 
 
 def describe_wrong_format(source: Source) -> str | None:

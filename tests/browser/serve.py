@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from pathlib import Path
 
 from tensorboard import default, program
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tb_xla_insights.plugin import XlaInsights
 

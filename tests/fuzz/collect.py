@@ -1,4 +1,5 @@
-"""Renews `collected.gz`: small captures of tests, each of which makes the report run lines that no smaller one does.
+"""Renews `collected.gz`: small captures of tests, each of which runs lines of the report, or has features of it, that
+no smaller one has.
 
     PYTHONPATH=.:tests:demo_logs pytest -p fuzz.collect tests --ignore tests/browser
 

@@ -102,6 +102,10 @@ test('short names consist of whole names, which may contain slashes', () => {
   );
   annotations.delete('eval/net/forward');
   assert.equal(shortPathNames(annotations, annotations).get('train/step/net/forward'), 'net/forward');
+  assert.deepEqual(
+    [...shortPathNames(['f/g', 'p/f/g', 'q/g'], new Set(['f', 'p', 'q']))],
+    [['f/g', 'f/g'], ['p/f/g', 'p/f/g'], ['q/g', 'q/g']],
+  );
 });
 
 test('only a selected annotation or scope of the timeline is part of the query', () => {

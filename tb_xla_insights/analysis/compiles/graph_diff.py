@@ -72,8 +72,8 @@ class Nearest:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What is new in a compiled graph. Without `nearest`, the change is `other_graph`, or None if the file lacks the
-    graph's HLO."""
+    """What is new in a compiled graph. Without `nearest`, the change is `other_graph`, or None if its
+    program is not known, or its HLO is not in the file or cannot be read."""
 
     change: Change | None = None
     nearest: Nearest | None = None
@@ -108,7 +108,8 @@ def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
     """Returns the id of the program that each compilation built, None if unknown.
 
     If runs do not record their program (JAX 0.6 on a CPU), ids decide, which count up: of the file's programs of one
-    name, those compiled in the capture are the latest. If a compilation did not finish, all ids are unknown then.
+    name, those compiled in the capture are the latest. If the capture's edge cuts a compilation, all ids are unknown
+    then.
     """
     compilations, programs = find_compilations(trace), find_launches(trace).programs
     texts = [programs[index].id if index >= 0 else "" for index in compilations.program.tolist()]

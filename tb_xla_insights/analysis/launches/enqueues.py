@@ -85,7 +85,7 @@ def list_programs(trace: Trace) -> list[ProgramName]:
 
 
 def find_runs(trace: Trace) -> Runs:
-    """Returns every run of the host's devices, with -1 as `launch`: `find_launches` fills in the launches."""
+    """Returns every run of the host's devices, with -1 as `launch`: `find_joined_launches` fills in the launches."""
     devices = trace.devices
     runs = [device.runs for device in devices]
     empty = np.zeros(0, np.int64)

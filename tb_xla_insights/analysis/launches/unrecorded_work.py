@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,30 +20,32 @@ this many times the longest run, the devices' record does not cover the capture.
 
 
 @dataclass(frozen=True)
-class Unrecorded:
+class UnrecordedEdge:
     """What the host launched without a recorded run at one edge of the capture.
 
-    `launches`: their number. `duration_ps`: the time from the edge to the devices' first run, or from the end of their
-    last one. `is_long`: whether the devices' record is shorter than the host's there, and not only a run is cut.
+    `launches`: their number. `duration_ps`: the time from the first of them to the devices' first run, or from the end
+    of their last run to the capture's end. `is_long`: whether the devices' record is shorter than the host's there, and
+    not only a run is cut. `is_most`: whether this is more than half of the capture's time without runs at that edge.
     """
 
     launches: int
     duration_ps: int
     is_long: bool
+    is_most: bool
 
 
 @dataclass(frozen=True)
 class UnrecordedWork:
     """The work that the devices did not record.
 
-    `is_lost`: whether each launch has no recorded run. `before`, `after`: these launches before the devices' first run
-    and after the start of their last one, None without any; `between`: the number of the others. `steps`: the range
-    (first and stop) of the recorded steps that is left without the steps at both ends whose work is not recorded.
+    `is_lost`: whether each launch has no recorded run. `before`, `after`: these launches before the first launch and
+    after the last one that has a run, None without any; `between`: the number of the others. `steps`: the range (first
+    and stop) of the recorded steps that is left without the steps at both ends whose work is not recorded.
     """
 
     is_lost: NDArray[np.bool_]
-    before: Unrecorded | None
-    after: Unrecorded | None
+    before: UnrecordedEdge | None
+    after: UnrecordedEdge | None
     between: int
     steps: tuple[int, int]
 
@@ -67,13 +68,15 @@ def unrecorded_work(trace: Trace, step_start_ps: Int64, step_end_ps: Int64) -> U
     is_lost = ~has_run & np.isin(name, name[has_run])
     start_ps = trace.start_ps[row]
     first_ps, last_ps = int(runs.start_ps.min()), int(runs.end_ps.max())
-    before = np.flatnonzero(is_lost & (start_ps < first_ps))
-    after = np.flatnonzero(is_lost & (start_ps >= runs.start_ps.max()))
+    # By the order of launches: a host that runs ahead made the last ones before the devices' last run began.
+    lost, with_run = np.flatnonzero(is_lost), np.flatnonzero(has_run)
+    before, after = lost[lost < with_run[0]], lost[lost > with_run[-1]]
     limit_ps = _MAX_NORMAL_RUNS * int(runs.duration_ps.max())
 
-    def unrecorded(lost: Sequence[int], begin_ps: int, end_ps: int, busy_ps: int) -> Unrecorded | None:
-        is_long = len(lost) >= _MIN_LAUNCHES and end_ps - begin_ps - busy_ps > limit_ps
-        return Unrecorded(len(lost), end_ps - begin_ps, is_long) if len(lost) else None
+    def edge(count: int, duration_ps: int, busy_ps: int, outside_ps: int) -> UnrecordedEdge | None:
+        is_long = count >= _MIN_LAUNCHES and duration_ps - busy_ps > limit_ps
+        duration_ps = max(duration_ps, 0)
+        return UnrecordedEdge(count, duration_ps, is_long, 2 * duration_ps > outside_ps) if count else None
 
     origin = joined.paths.origin
     index = np.searchsorted(step_start_ps, trace.start_ps[origin], "right") - 1
@@ -84,13 +87,14 @@ def unrecorded_work(trace: Trace, step_start_ps: Int64, step_end_ps: Int64) -> U
     if with_work.size:
         first = int(step[before][step[before] < with_work.min()].max(initial=-1)) + 1
         stop = int(step[after][step[after] > with_work.max()].min(initial=count))
-    end_ps = _end_ps(trace, int(start_ps[after[0]])) if after.size else 0
-    late_ps = max(0, int(trace.end_ps[row[after[0]]]) - last_ps) if after.size else 0
+    late_by_ps = first_ps - int(start_ps[before[0]]) if before.size else 0
+    early_by_ps = _end_ps(trace, int(start_ps[after[0]])) - last_ps if after.size else 0
+    busy_ps = max(0, int(trace.end_ps[row[after[0]]]) - last_ps) if after.size else 0
     return UnrecordedWork(
         is_lost,
-        unrecorded(before.tolist(), trace.span_ps[0], first_ps, 0),
-        unrecorded(after.tolist(), last_ps, end_ps, late_ps),
-        int(is_lost.sum()) - before.size - after.size,
+        edge(before.size, late_by_ps, 0, first_ps - trace.span_ps[0]),
+        edge(after.size, early_by_ps, busy_ps, early_by_ps),
+        lost.size - before.size - after.size,
         (first, stop),
     )
 

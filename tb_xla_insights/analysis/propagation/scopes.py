@@ -125,9 +125,12 @@ class HostPaths:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths: dict[str, str] = {}
-        """The paths by their names that are not empty, joined by `/`."""
+        """The paths by their names that are not empty, joined by `/`. Of several with the same names, the one without
+        empty names; else the first."""
         for path in paths:
-            self.paths.setdefault("/".join(names_in(path)), path)
+            key = "/".join(names_in(path))
+            if path == key or key not in self.paths:
+                self.paths[key] = path
         self.names = frozenset(name for path in self.paths for name in path.split("/"))
         self._path_of_scope: dict[str, str] = {}
 

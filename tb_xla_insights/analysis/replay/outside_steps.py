@@ -32,7 +32,8 @@ def is_outside_steps(trace: Trace) -> NDArray[np.bool_]:
     is_outside = (launches.runs.launch >= 0) & (launches.step_of_run < 0)
     launched_ps = trace.start_ps[launches.row[launches.runs.launch[is_outside]]]
     before_step = np.unique(np.searchsorted(starts_ps, launched_ps))
-    return is_outside & (len(before_step) <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
+    between = (before_step > 0) & (before_step < len(starts_ps))  # not those of steps that the capture cuts
+    return is_outside & (int(between.sum()) <= MIN_LOOP_SHARE * (len(starts_ps) - 1))
 
 
 @memoised
@@ -80,5 +81,6 @@ def time_outside_steps(trace: Trace, wait_ps: Int64) -> TimeOutside:
     else:
         work_ps = between_ps.sum() - recorded_wait_ps
         device_ps = np.full(len(trace.devices), work_ps)
-        np.add.at(device_ps, runs.device[is_outside], (runs.end_ps - runs.own_start_ps)[is_outside])
+        replayed = schedule.work.run[is_outside[schedule.work.run]]
+        np.add.at(device_ps, runs.device[replayed], (runs.end_ps - runs.own_start_ps)[replayed])
     return TimeOutside(int(work_ps + wait_ps[is_wait].sum()), device_ps)

@@ -69,8 +69,8 @@ def recorded_steps(trace: Trace) -> list[Step]:
 
 @memoised
 def find_unrecorded_work(trace: Trace) -> UnrecordedWork:
-    """Returns the work at the capture's edges that the devices did not record. Steps from a device have recorded
-    work."""
+    """Returns the work that the devices did not record, at the capture's edges and in between. Steps from a device have
+    recorded work."""
     steps = [step for step in steps_of_best_source(trace) if not step.on_device]
     times = [(step.start_ps, step.end_ps) for step in steps]
     found = unrecorded_work(trace, *np.array(times, np.int64).reshape(-1, 2).T)

@@ -103,9 +103,10 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
     if len(signatures) == len(sections_with_steps):
         return _all_differ(sections_with_steps)
     common_signature, _ = signatures.most_common(1)[0]
-    counts = sorted(
-        section.steps for section in sections_with_steps if signature_of[section.number] == common_signature
-    )
+    same_work = [
+        section for section in sections_with_steps if signature_of[section.number] == common_signature
+    ]
+    counts = sorted(section.steps for section in same_work)
     median = counts[(len(counts) - 1) // 2]
     differing = [
         section
@@ -113,8 +114,14 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
         if signature_of[section.number] != common_signature
         or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
+    source = common_signature[0]
+    others = [section for section in same_work if recorded[section.number][0] != source]
+    hosts_text = f"{len(same_work)}"
+    if len(same_work) < len(sections_with_steps):
+        hosts_text = f"the {len(same_work)} that run the same work"
+    sources = _sources_text(others, hosts_text, source) if others else ""
     if not differing:
-        return _other_sources(sections_with_steps, recorded, signature_of)
+        return _diagnostic("info", sources) if sources else None
     typical = next(
         (section for section in sections_with_steps if not any(section is outlier for outlier in differing)),
         None,
@@ -125,33 +132,25 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
         predicate = "has another number" if len(differing) == 1 else "have other numbers"
         numbers = f"{_list_step_counts(differing)}; the others {median}"
         text = f"{predicate} of steps ({numbers}), and means weigh hosts by their steps."
-        return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
+        return _diagnostic(
+            "info", f"{subject} {text} Capture all hosts for the same time. {sources}".rstrip()
+        )
     verb = "runs" if len(differing) == 1 else "run"
     text = f"{verb} different work than the others ({examples}): means over all steps mix them."
-    return _diagnostic(
-        "warning", f"{subject} {text} Capture hosts of one job together, or look at each host separately."
-    )
+    advice = "Capture hosts of one job together, or look at each host separately."
+    return _diagnostic("warning", f"{subject} {text} {advice} {sources}".rstrip())
 
 
-def _other_sources(
-    sections: Sequence[HostSection], recorded: dict[int, _Signature], signature_of: dict[int, _Signature]
-) -> Diagnostic | None:
-    """The diagnostic for hosts that do the same work, but whose steps come from another source; None without any."""
-    others = [
-        section for section in sections if recorded[section.number][0] != signature_of[section.number][0]
-    ]
-    if not others:
-        return None
+def _sources_text(others: Sequence[HostSection], hosts_text: str, source: str) -> str:
+    """The sentences about hosts that do the same work, but whose steps do not come from `source` like the others'."""
     names = ", ".join(
-        f"{section.host}: {_SOURCES[recorded[section.number][0]]}" for section in others[:_MAX_NAMED_HOSTS]
+        f"{section.host}: {_SOURCES[_signature(section)[0]]}" for section in others[:_MAX_NAMED_HOSTS]
     )
     names += f" and {len(others) - _MAX_NAMED_HOSTS} more" if len(others) > _MAX_NAMED_HOSTS else ""
-    usual = _SOURCES[signature_of[others[0].number][0]]
-    subject = f"{plural(len(others), 'host')} of {len(sections)} {'has' if len(others) == 1 else 'have'}"
-    return _diagnostic(
-        "info",
-        f"{subject} steps from another source than the others ({names}; the others: {usual}), which may begin and end "
-        "at other instants: means over all steps mix them. Annotate the steps on all hosts.",
+    subject = f"{plural(len(others), 'host')} of {hosts_text} {'has' if len(others) == 1 else 'have'}"
+    return (
+        f"{subject} steps from another source than the others ({names}; the others: {_SOURCES[source]}), which may "
+        "begin and end at other instants: means over all steps mix them. Annotate the steps on all hosts."
     )
 
 

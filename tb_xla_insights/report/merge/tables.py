@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from tb_xla_insights.analysis.idle.gaps import MAX_LISTED_GAPS
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS
+from tb_xla_insights.analysis.launches.launches import KINDS, OTHER
 from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 
@@ -83,12 +84,14 @@ class MergedPrograms(Generic[T]):
         joins: Counter[str] = Counter()
         causes: Counter[tuple[tuple[str, Any], ...]] = Counter()
         for row in rows:
-            kinds[row["kind"]] += row["count"]
-            joins.update(row.get("joins", {}))
+            joins_of_row = row["joins"] if "joins" in row else {row["join"]: row["count"]}
+            kinds[row["kind"]] += row["count"] - joins_of_row.get("none", 0)
+            joins.update(joins_of_row)
             for cause in row["causes"]:
                 key = tuple((name, value) for name, value in cause.items() if name != "count")
                 causes[key] += cause["count"]
-        merged["kind"] = min(kinds, key=lambda kind: (-kinds[kind], kind))
+        known = +kinds  # without kinds of rows whose launches are all unknown
+        merged["kind"] = min(known, key=lambda kind: (-known[kind], kind), default=KINDS[OTHER])
         if "joins" in merged:
             merged["joins"] = {join: joins[join] for join in JOINS if joins[join]}
         merged["causes"] = [dict(cause) | {"count": count} for cause, count in causes.most_common()]
