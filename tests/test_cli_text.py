@@ -284,7 +284,7 @@ def test_tables_that_leave_rows_out_say_so() -> None:
     for title, note in (
         ("Executions", "; the first 12 of 13)"),
         ("Collectives", "; the 12 longest)"),
-        ("Recurring gaps", "; the 12 of 13 with most time)"),
+        ("Recurring gaps", "; the first 12 of 13)"),
         ("Order of phases on the device", "; the first 12 of 13)"),
     ):
         assert [section(text, title)[0].endswith(note) for text in texts] == [False, True]

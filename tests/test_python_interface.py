@@ -50,11 +50,11 @@ def test_dots_after_a_link_lead_to_the_directory_above_its_target(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_session(tmp_path / "real/logs/plugins/profile/right", "a")
-    write_session(tmp_path / "work/logs/plugins/profile/wrong", "a")
+    write_session(tmp_path / "here/logs/plugins/profile/wrong", "a")
     (tmp_path / "real/sub").mkdir()
-    (tmp_path / "work/link").symlink_to(tmp_path / "real/sub")
-    monkeypatch.chdir(tmp_path / "work")
-    assert [xi.load(path).name for path in ("link/../logs", f"{tmp_path}/work/link/../logs")] == ["right"] * 2
+    (tmp_path / "here/link").symlink_to(tmp_path / "real/sub")
+    monkeypatch.chdir(tmp_path / "here")
+    assert [xi.load(path).name for path in ("link/../logs", f"{tmp_path}/here/link/../logs")] == ["right"] * 2
 
 
 def test_a_relative_path_needs_a_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,3 +161,7 @@ def test_numbers_of_samples_keep_all_their_digits() -> None:
 )
 def test_a_change_never_reads_as_a_change_to_zero(times_ps: tuple[int, ...], text: str) -> None:
     assert plain(change_text(*times_ps)) == text
+
+
+def test_a_cut_table_says_how_many_rows_it_shows() -> None:
+    assert [units.cut_note(12, rows) for rows in (12, 13)] == ["", "; the first 12 of 13"]

@@ -172,9 +172,7 @@ def _print_differences(
     if not named_rows:
         return
     shown_rows = named_rows if summed else named_rows[: elements.MAX_ROWS]
-    count_note = (
-        f"; the first {elements.MAX_ROWS} of {len(named_rows)}" if len(shown_rows) < len(named_rows) else ""
-    )
+    count_note = "" if summed else units.cut_note(elements.MAX_ROWS, len(named_rows))
     sums = None
     if summed:
         columns = ([row[key] for row in named_rows] for key in ("a_ps", "b_ps"))

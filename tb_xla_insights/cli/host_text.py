@@ -39,12 +39,7 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
     if not rows:
         return
     means = [mean_run(row) for row in rows[: elements.MAX_ROWS]]
-    more = (
-        f"; the first {elements.MAX_ROWS} of {units.count(len(rows))}"
-        if len(rows) > elements.MAX_ROWS
-        else ""
-    )
-    title = f"{EXECUTIONS.title} ({EXECUTIONS.note}{more})"
+    title = f"{EXECUTIONS.title} ({EXECUTIONS.note}{units.cut_note(elements.MAX_ROWS, len(rows))})"
     out.print(elements.table(EXECUTIONS.without("overhead_share"), means, title=title))
     notes = [*_lead_notes(launching["lead"]), *_fixed_cost_notes(launching["fixed"])]
     if any(set(row["joins"]) != {"exact"} for row in rows):

@@ -134,9 +134,7 @@ def _print_patterns(out: Console, gaps: Document) -> None:
     from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
 
     if rows := patterns_with_kind(gaps):
-        limit = f"; the {elements.MAX_ROWS} of {units.count(len(rows))} with most time"
-        limit_note = limit if len(rows) > elements.MAX_ROWS else ""
-        title = f"{GAP_PATTERNS.title} ({GAP_PATTERNS.note}{limit_note})"
+        title = f"{GAP_PATTERNS.title} ({GAP_PATTERNS.note}{units.cut_note(elements.MAX_ROWS, len(rows))})"
         definition = GAP_PATTERNS.without("by_class_ps")
         out.print(elements.table(definition, rows[: elements.MAX_ROWS], {"cause": cause_text}, title=title))
 

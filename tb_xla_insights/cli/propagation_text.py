@@ -49,9 +49,7 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
 def _print_order(out: Console, programs: Sequence[Document]) -> None:
     if not programs:
         return
-    count = units.count(len(programs))
-    more = f"; the first {elements.MAX_ROWS} of {count}" if len(programs) > elements.MAX_ROWS else ""
-    title = f"{PHASES.title} ({PHASES.note}{more})"
+    title = f"{PHASES.title} ({PHASES.note}{units.cut_note(elements.MAX_ROWS, len(programs))})"
     out.print(elements.table(PHASES, programs[: elements.MAX_ROWS], title=title))
 
 

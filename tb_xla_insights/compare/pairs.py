@@ -129,9 +129,8 @@ def _read_session_pairs(
     """Returns the models, the columns, and the speed-ups of a file with columns `a` and `b`. `positions`: the index of
     each column by its name."""
     speedups: dict[tuple[str, str], _Speedup] = {}
-    is_pipe = path.startswith(("/dev/fd/", "/dev/std")) or not os.path.isfile(
-        path
-    )  # as `<(…)` and /dev/stdin are
+    # `<(…)` and /dev/stdin are pipes.
+    is_pipe = path.startswith(("/dev/fd/", "/dev/std")) or not os.path.isfile(path)
     directory = Path() if is_pipe else Path(path).parent
 
     def step_time(line: int, cell: str) -> tuple[int, SessionSteps | None]:

@@ -130,9 +130,8 @@ def patterns_card(document: Row) -> Markup | None:
         return None
     definition = GAP_PATTERNS.without("by_class_ps")
     patterns = defined_table(definition, rows[:_MAX_PATTERNS], {"cause": _cause_chip})
-    limit = f"; the {_MAX_PATTERNS} of {units.count(len(rows))} with most time"
-    limit_note = limit if len(rows) > _MAX_PATTERNS else ""
-    return card(GAP_PATTERNS.title, f"{GAP_PATTERNS.note}{limit_note}", patterns, wide=True)
+    note = f"{GAP_PATTERNS.note}{units.cut_note(_MAX_PATTERNS, len(rows))}"
+    return card(GAP_PATTERNS.title, note, patterns, wide=True)
 
 
 def gaps_card(document: Row) -> Markup | None:

@@ -3,7 +3,7 @@ None."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 
 from markupsafe import Markup
 
@@ -28,7 +28,7 @@ def executions_card(document: Row) -> Markup | None:
     if not rows:
         return None
     runs = defined_table(EXECUTIONS.without("overhead_share"), [mean_run(row) for row in rows[:_MAX_ROWS]])
-    return card(EXECUTIONS.title, f"{EXECUTIONS.note}{_cut_note(rows)}", runs, wide=True)
+    return card(EXECUTIONS.title, f"{EXECUTIONS.note}{units.cut_note(_MAX_ROWS, len(rows))}", runs, wide=True)
 
 
 def compiles_card(document: Row) -> Markup | None:
@@ -44,7 +44,7 @@ def compiles_card(document: Row) -> Markup | None:
             "cause": lambda row: element("div", row["cause"] or units.MISSING, class_="text"),
         },
     )
-    note = f"{units.count(len(rows))}; idle time: all cores{_cut_note(rows)}"
+    note = f"{units.count(len(rows))}; idle time: all cores{units.cut_note(_MAX_ROWS, len(rows))}"
     return card(COMPILES.title, note, compilations, wide=True)
 
 
@@ -57,7 +57,13 @@ def annotations_card(document: Row) -> Markup | None:
     annotations = defined_table(ANNOTATIONS, rows[:_MAX_ROWS], cells)
     propagation = document["propagation"]
     origins = element("p", origins_text(propagation), class_="note") if propagation["device_ps"] else None
-    return card(ANNOTATIONS.title, f"{ANNOTATIONS.note}{_cut_note(rows)}", annotations, origins, wide=True)
+    return card(
+        ANNOTATIONS.title,
+        f"{ANNOTATIONS.note}{units.cut_note(_MAX_ROWS, len(rows))}",
+        annotations,
+        origins,
+        wide=True,
+    )
 
 
 def _annotation(path: str, paths: Container[str]) -> Markup:
@@ -76,7 +82,7 @@ def collectives_card(document: Row) -> Markup | None:
     rows = document["collectives"]
     if not rows:
         return None
-    note = f"{COLLECTIVES.note}; exposed: the core computes nothing meanwhile{_cut_note(rows)}"
+    note = f"{COLLECTIVES.note}; exposed: the core computes nothing meanwhile{units.cut_note(_MAX_ROWS, len(rows))}"
     return card(COLLECTIVES.title, note, defined_table(COLLECTIVES, rows[:_MAX_ROWS]))
 
 
@@ -112,8 +118,3 @@ def _break_line(row: Row) -> Markup:
     """The reason and place of a graph break; an explanation may lack either."""
     place = f" at {row['place']}" if row["place"] else ""
     return element("p", f"Graph break{place}: {row['reason'] or 'no reason given'}")
-
-
-def _cut_note(rows: Sequence[Row]) -> str:
-    """`; the first 200 of 345` for a table that leaves rows out, else empty."""
-    return f"; the first {_MAX_ROWS} of {units.count(len(rows))}" if len(rows) > _MAX_ROWS else ""

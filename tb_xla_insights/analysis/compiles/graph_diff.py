@@ -72,8 +72,8 @@ class Nearest:
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What is new in a compiled graph. Without `nearest`, the change is `other_graph`, or None if its
-    program is not known, or its HLO is not in the file or cannot be read."""
+    """What is new in a compiled graph. Without `nearest`, the change is `other_graph`, or None if its program is not
+    known, or its HLO is not in the file or cannot be read."""
 
     change: Change | None = None
     nearest: Nearest | None = None

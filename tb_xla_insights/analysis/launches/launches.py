@@ -72,9 +72,8 @@ def find_launches(trace: Trace) -> Launches:
     sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
     kind = np.where(paths.has_dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
-    joined_last_first = np.flatnonzero(runs.launch >= 0)[
-        ::-1
-    ]  # a launch's first run is written last, and remains
+    # The first run of a launch is written last, and remains.
+    joined_last_first = np.flatnonzero(runs.launch >= 0)[::-1]
     program[runs.launch[joined_last_first]] = runs.program[joined_last_first]
     step = _steps(trace, paths, runs, len(row))
     times = _handed_over_times(trace, step, runs)
