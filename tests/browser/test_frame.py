@@ -160,7 +160,7 @@ def test_the_severity_of_a_note_is_not_explained_as_that_of_a_finding(
     xi: Xi, page: Page, case_study: str
 ) -> None:
     xi.open(case_study, v="timeline", w="99999999+1")
-    page.get_by_test_id("diagnostic-stale").locator(".tag").hover()
+    page.get_by_test_id("diagnostic-stale-timeline").locator(".tag").hover()
     expect(page.get_by_test_id("term-tip")).to_be_hidden()
 
 
