@@ -224,7 +224,7 @@ export function createLink(defaultSession) {
      */
     set,
     /**
-     * Replaces some keys after a moment without further changes, at the latest before the next `set` or `address`.
+     * Replaces some keys a moment after the first of several changes, at the latest before the next `set` or `address`.
      * @param {LinkState} changes
      */
     setLater(changes) {
