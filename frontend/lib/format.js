@@ -1,4 +1,4 @@
-/** Formats every number that the page prints. */
+/** Formats the times and most other numbers that the page prints. */
 
 const NARROW_SPACE = '\u202f';
 const MINUS = '\u2212';

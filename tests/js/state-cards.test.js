@@ -74,8 +74,7 @@ test('without sessions, the page offers to capture only where it may', () => {
   }
   globalThis.Node = /** @type {any} */ (FakeNode);
   globalThis.document = /** @type {any} */ ({ createElement: () => new FakeNode() });
-  const textIf = (/** @type {boolean} */ capture) =>
-    /** @type {any} */ (noSessionsCard(/** @type {any} */ ({ capture, message: '', note: null }), () => {}, () => {})).text;
+  const textIf = (capture) => noSessionsCard({ capture, message: '', note: null }, () => {}, () => {}).text;
   assert.match(textIf(true), /from another process or from this page:.*Capture…/s);
   assert.match(textIf(false), /from another process:/);
   assert.doesNotMatch(textIf(false), /Capture…/);
