@@ -56,6 +56,19 @@ def test_numbers_per_step_are_unknown_without_steps() -> None:
     assert any(row.startswith("dynamo: SyncTensorsGraph.96 lazy – 1.892") for row in rows)
 
 
+def test_a_cut_table_of_idle_time_between_executions_says_so() -> None:
+    document: Any = xi.load(LAZY).compare(xi.load(DYNAMO))
+    between = document["lazy_dynamo"]["between"]
+    between["b"] = [dict(between["b"][0], before=f"f{number}") for number in range(12)]
+    note = "; the 12 pairs with most time of each session"
+    for is_cut in (False, True):
+        out = console(UNLIMITED_WIDTH)
+        print_comparison(out, document)
+        assert (f"Between executions on a core{note}" in printed_text(out)) == is_cut
+        assert printed_text(out).count("dynamo: f") == 12
+        between["b"].append(dict(between["b"][0], before="f12"))
+
+
 def test_two_sessions_as_json(capsys: Capsys) -> None:
     document = json.loads(comparison_text(capsys, LAZY, DYNAMO, "--json"))
     assert document["schema"] == 1

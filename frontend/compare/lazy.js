@@ -10,6 +10,12 @@ import { ratioCell } from './cells.js';
 /** @typedef {NonNullable<import('../lib/routes').CompareAnswer['lazy_dynamo']>} LazyDynamo */
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
+/** The server lists at most this many pairs of programs of a session; a full list may be incomplete. */
+const MAX_PAIRS = 50;
+
+/** The title of the times between executions. @param {unknown[]} pairs of programs */
+export const betweenTitle = ({ length }) =>
+  `between executions${length < MAX_PAIRS ? '' : `, the ${MAX_PAIRS} pairs with most time`}`;
 
 /** The table of the times of a lazy step and of a dynamo step. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
@@ -46,9 +52,17 @@ export function lazySteps(answer) {
 export function lazyCard(answer) {
   if (!answer) return null;
   const { program, host_ps, device_ps, overhead_ps } = TABLES.lazy_dynamo_executions;
-  /** Rows of both kinds, in a group each. @template T @param {Record<'a'|'b', T[]>} bySession @param {string} title */
-  const groupRows = (bySession, title) =>
-    KINDS.flatMap((kind) => bySession[answer[kind]].map((row) => ({ ...row, group: `${kind}: ${title}` })));
+  /**
+   * Rows of both kinds, in a group each.
+   * @template T
+   * @param {Record<'a'|'b', T[]>} bySession
+   * @param {(rows: T[]) => string} titleOf
+   */
+  const groupRows = (bySession, titleOf) =>
+    KINDS.flatMap((kind) => {
+      const rows = bySession[answer[kind]];
+      return rows.map((row) => ({ ...row, group: `${kind}: ${titleOf(rows)}` }));
+    });
   const groupOf = (/** @type {{group: string}} */ { group }) => group;
   return card(
     'Lazy against dynamo',
@@ -59,7 +73,7 @@ export function lazyCard(answer) {
       testid: 'compare-runs',
       fixed: true,
       group: groupOf,
-      items: groupRows(answer.executions, 'executions in the order in which the device ran them'),
+      items: groupRows(answer.executions, () => 'executions in the order in which the device ran them'),
       columns: [
         definedColumn(program, { title: undefined, cell: (row) => codeCell(row.program, 26) }),
         definedColumn(host_ps),
@@ -72,7 +86,7 @@ export function lazyCard(answer) {
       testid: 'compare-between',
       fixed: true,
       group: groupOf,
-      items: groupRows(answer.between, 'between executions'),
+      items: groupRows(answer.between, betweenTitle),
       columns: [
         {
           head: 'Before → after',

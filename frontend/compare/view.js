@@ -137,9 +137,6 @@ export function compareView(app) {
       file,
       pairs,
     );
-  /** Link state in which B is the open session. */
-  const swapped = () => ({ s: app.link.state.c, c: session?.session.name });
-
   async function loadPairs() {
     const [selectedFile] = file.files ?? [];
     if (!selectedFile) return;
@@ -196,6 +193,8 @@ export function compareView(app) {
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
     const { a, b, chance, step, gaps, programs, compiles, row_counts } = comparison;
+    /** Link state in which B is the open session; the link may name the next B already. */
+    const swapped = { s: requestedName ?? '', c: session?.session.name };
     const sentence = comparison.verdict.text;
     const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
@@ -222,7 +221,7 @@ export function compareView(app) {
       element,
       headingCard(
         [sessionBadge('A', a.session.name, noteOf(a)), sessionBadge('B', b.session.name, noteOf(b))],
-        button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
+        button('Swap A and B', () => app.open(swapped), { 'data-testid': 'compare-swap' }),
         h('p', { class: 'lead' }, before, h('b', null, boldText), after),
         chance.text ? h('p', { class: 'secondary' }, chance.text) : null,
       ),
@@ -237,7 +236,7 @@ export function compareView(app) {
               ['A', step.a],
               ['B', step.b],
             ],
-            (name, state) => app.open(name === 'A' ? state : { ...swapped(), ...state }),
+            (name, state) => app.open(name === 'A' ? state : { ...swapped, ...state }),
           ),
         ),
         pairCard(

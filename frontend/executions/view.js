@@ -112,6 +112,7 @@ export function executionsView(app) {
       return 'empty';
     }
     const bases = BASES.filter(([name]) => name !== 'step' || answer.core_steps);
+    if (!bases.some(([name]) => name === basis)) basis = 'run';
     fill(
       element,
       card(

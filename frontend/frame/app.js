@@ -14,6 +14,7 @@ import { createCapture } from '../capture/dialog.js';
 import { REPORT_VIEWS, VIEWS } from './views.js';
 import { prefetchViews } from './lazy-views.js';
 import { createHeader } from './header.js';
+import { createHostPicker } from './host-picker.js';
 import { createHostSelection } from './selected-hosts.js';
 import { bindMenuClosing } from './multi-select.js';
 import { createTabs } from './tabs.js';
@@ -126,7 +127,7 @@ export function createApp() {
     requestHosts(hosts) {
       if (session && !isLeaving() && hostSelection.addNeeded(hosts)) void openSession(session.session.name);
     },
-    pickHosts: (anchor) => void pickHosts(anchor),
+    pickHosts: (anchor) => void picker.open(anchor),
     async copy(text, subject) {
       try {
         await navigator.clipboard.writeText(text);
@@ -150,6 +151,18 @@ export function createApp() {
     void openSession(name);
   }
 
+  const picker = createHostPicker({
+    session: () => session,
+    isOpen: (name) => name === openedName,
+    linked: () => link.state.h,
+    apply(hosts) {
+      link.set({ h: hosts }, 'push');
+      void hostSelection.resolveRanks();
+      applySelection();
+    },
+    announce: live.announceNow,
+    reportError: (error) => app.reportError('hosts', error),
+  });
   const captureButton = createCapture(
     live.announce,
     (name) => { void refreshSessions().then(() => chooseSession(name)); },
@@ -198,7 +211,12 @@ export function createApp() {
   function showError(message, retry) {
     // Views of another session than the one that cannot be read stay hidden.
     if (session?.session.name !== openedName) session = null;
-    if (!session) diagnostics.set(openedName, listNotes());
+    if (!session) {
+      diagnostics.set(openedName, listNotes());
+      header.clear();
+      tabs.setEnvironment('');
+      tabs.clearCounts();
+    }
     showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
@@ -283,31 +301,6 @@ export function createApp() {
     showView();
   }
 
-  /** @param {HTMLElement} anchor */
-  async function pickHosts(anchor) {
-    if (!session) return;
-    const { session: { name, hosts: files }, rows } = session;
-    try {
-      const { openPicker } = await import('../hosts/view.js');
-      openPicker({
-        session: name,
-        hosts: files.map((file) => file.name),
-        linked: link.state.h,
-        rows: rows.length / files.length,
-        anchor,
-        apply(hosts) {
-          link.set({ h: hosts }, 'push');
-          void hostSelection.resolveRanks();
-          applySelection();
-        },
-        announce: live.announceNow,
-        reportError: (error) => app.reportError('hosts', error),
-      });
-    } catch (error) {
-      app.reportError('hosts', error);
-    }
-  }
-
   function applySelection() {
     const isShown = session?.chosen_hosts && !isLeaving();
     if (session && isShown && hostSelection.hostsArgument(session.session) !== session.query.hosts) {
@@ -317,6 +310,7 @@ export function createApp() {
 
   /** @param {string} name @param {boolean} [reload] */
   async function openSession(name, reload) {
+    if (name !== openedName) picker.close();
     openedName = name;
     header.setSessions(list?.sessions ?? [], name);
     const files =

@@ -125,6 +125,11 @@ export function createHeader(on, notes, captureButton) {
         ready.devices.length,
       );
     },
+    /** Hides the choices within the session, and its tag: no session is shown. */
+    clear() {
+      shownName = '';
+      [...choices, synthetic].forEach((item) => { item.classList.add('hidden'); });
+    },
     /** Shows `Copied` on the button for a moment, at unchanged width. */
     showCopied() {
       copy.style.width = `${copy.offsetWidth}px`;

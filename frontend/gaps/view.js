@@ -251,7 +251,11 @@ export function gapsView(app) {
     if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
     const { sel } = app.link.state;
     const isMissing = sel?.startsWith('gap:') && !limitText && !answer.items.some((gap) => gapText(gap) === sel);
-    noteStale(isMissing && !answer.partial && staleText('gap'));
+    const hasUnknownPattern = filtersValue(app.link.state.f).has('pat') && !chosenPattern();
+    noteStale(
+      isMissing && !answer.partial && staleText('gap'),
+      hasUnknownPattern && !answer.partial && staleText('pattern'),
+    );
     drawActiveFilters();
     patterns?.refresh();
     gapTable = listedGaps.length

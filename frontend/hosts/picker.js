@@ -31,6 +31,7 @@ const DIALOG_PX = 446;
  * @param {HTMLElement} about.anchor the element under which the dialog opens
  * @param {(text: string) => void} about.apply takes the hosts in the link's form; empty: all
  * @param {(text: string) => void} about.announce @param {(error: unknown) => void} about.reportError
+ * @returns {() => void} closes the dialog, if it is open
  */
 export function openPicker({ session, hosts, linked, rows, anchor, apply, announce, reportError }) {
   const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
@@ -321,4 +322,5 @@ export function openPicker({ session, hosts, linked, rows, anchor, apply, announ
     if (!isEdited) selectInitial();
     find();
   }).catch((error) => { if (dialog.isConnected) reportError(error); });
+  return () => dialog.close();
 }

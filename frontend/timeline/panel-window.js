@@ -31,11 +31,14 @@ const NO_HOST = { by_class_ps: {}, row_by_class: {} };
  * @param {Window} answer
  * @param {PanelActions} act
  * @param {string[]} hosts names of the chosen hosts
- * @param {string} [slowest] the slowest host, whose times are shown first
+ * @param {string} [slowest] the slowest host, whose times are shown first if it is chosen
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function windowContent(answer, act, hosts, slowest) {
-  const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
+  const { annotations, duration_ps, start_ps, end_ps, top } = answer;
+  const chosenHosts = answer.hosts.filter(({ host }) => hosts.includes(host));
+  const devices = act.tracedDevices(answer.devices);
+  const threads = answer.threads.filter(({ host }) => hosts.includes(host));
   const windowUnit = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
   const ops = annotations.flatMap(({ path, top_ops, more_ops }) =>
@@ -54,13 +57,9 @@ export function windowContent(answer, act, hosts, slowest) {
       'div',
       { class: 'columns' },
       hostSection(
-        answer,
+        chosenHosts,
         act,
-        (
-          answer.hosts.find(({ host }) => host === slowest) ??
-          answer.hosts.find((item) => hosts.includes(item.host)) ??
-          answer.hosts[0]
-        )?.host ?? '',
+        (chosenHosts.find(({ host }) => host === slowest) ?? chosenHosts[0])?.host ?? '',
       ),
       h(
         'section',
@@ -94,7 +93,7 @@ export function windowContent(answer, act, hosts, slowest) {
                 part,
               ],
               // Not the sum of the column: an op of several annotations counts in each of them.
-              foot: ['all ops', '', count(total(devices, 'ops')), sum, share(1)],
+              foot: ['all ops', '', count(total(answer.devices, 'ops')), sum, share(1)],
             }),
           ),
         h(
@@ -148,6 +147,12 @@ export function windowContent(answer, act, hosts, slowest) {
             ],
           }),
         ),
+        (chosenHosts.length < answer.hosts.length || devices.length < answer.devices.length) &&
+          h(
+            'p',
+            { class: 'small muted', 'data-testid': 'window-note' },
+            'The tables of ops and of events cover all hosts and devices that the timeline has read.',
+          ),
       ),
     ),
   };
@@ -163,14 +168,14 @@ function mainClass({ by_class_ps, no_class_ps }) {
 }
 
 /**
- * The time of a host by class, with buttons for the other hosts.
- * @param {Window} answer
+ * The time of a host by class, with buttons for the other ones.
+ * @param {Window['hosts']} hosts to choose from
  * @param {PanelActions} act
  * @param {string} host name; empty if there is no host
  * @returns {HTMLElement}
  */
-function hostSection(answer, act, host) {
-  const { by_class_ps: parts, row_by_class } = answer.hosts.find((item) => item.host === host) ?? NO_HOST;
+function hostSection(hosts, act, host) {
+  const { by_class_ps: parts, row_by_class } = hosts.find((item) => item.host === host) ?? NO_HOST;
   const threadOf = (/** @type {ClassName} */ name) => {
     const row = row_by_class[name];
     return row ? act.rowLabel(row) : '';
@@ -178,13 +183,13 @@ function hostSection(answer, act, host) {
   const section = h(
     'section',
     { 'data-testid': 'window-breakdown' },
-    answer.hosts.length > 1 &&
+    hosts.length > 1 &&
       h(
         'div',
         { class: 'row' },
         h('span', { class: 'muted' }, 'Host'),
-        answer.hosts.map((item) =>
-          button(item.host, () => section.replaceWith(hostSection(answer, act, item.host)), {
+        hosts.map((item) =>
+          button(item.host, () => section.replaceWith(hostSection(hosts, act, item.host)), {
             'aria-pressed': String(item.host === host),
           }),
         ),

@@ -49,11 +49,13 @@ export function createToolbar(on) {
     placeholder: 'ms from session start',
     inputmode: 'decimal',
   });
+  const timeMessage = h('span', { class: 'muted', role: 'alert' });
   const goto = h(
     'span',
     { class: 'field hidden', 'data-testid': 'go-to-time' },
     h('span', { class: 'muted' }, 'Go to'),
     time,
+    timeMessage,
   );
   const gapPosition = h('span', { class: 'secondary small numeric', 'data-testid': 'gap-index' });
   const gaps = h(
@@ -165,12 +167,16 @@ export function createToolbar(on) {
     field.addEventListener('keydown', (event) => {
       const enter = event.key === 'Enter';
       if (!enter && event.key !== 'Escape') return;
-      const ms = Number(time.value.replace(/[\s\u202f]/g, '').replace(',', '.'));
+      const digits = time.value.replace(/\s/g, '').replace(',', '.');
       event.preventDefault();
       event.stopPropagation();
       if (field === time) {
+        if (enter && !Number.isFinite(Number(digits))) {
+          timeMessage.textContent = 'not a number';
+          return;
+        }
         goto.classList.add('hidden');
-        if (enter && time.value && Number.isFinite(ms)) on.time(ms * 1e9);
+        if (enter && digits) on.time(Number(digits) * 1e9);
       } else if (enter) return void goToHit(event.shiftKey ? -1 : 1);
       on.leave();
     });
@@ -200,14 +206,15 @@ export function createToolbar(on) {
     askTime() {
       goto.classList.remove('hidden');
       time.value = '';
+      timeMessage.textContent = '';
       time.focus();
     },
     /**
-     * Shows the position of the selected gap among those of its device; hides the buttons if there are no gaps.
+     * Shows the position of the selected gap among the loaded ones of its device; hides the buttons if there are none.
      * @param {number} index -1: no gap is selected
      * @param {number} total
      * @param {string} device name
-     * @param {string} title name with its host
+     * @param {string} title name with its host, and which gaps are loaded if not all are
      */
     setGap(index, total, device, title) {
       gaps.classList.toggle('hidden', !total);

@@ -32,6 +32,7 @@ import { windowSelection, selectionText, selectionValue } from './selection.js';
 export function timelineView(app) {
   const { live, link } = app;
   const noteStale = createStaleNote(app, 'timeline');
+  const noteStaleTimes = createStaleNote(app, 'timeline', 'times');
   /** @type {Ready|null} */
   let session = null;
   let awaitsFirstSlices = true;
@@ -111,9 +112,9 @@ export function timelineView(app) {
     devices: () => app.tracedSelection().devices,
     announce: live.announceNow,
     deviceName,
-    position(index, total, device) {
+    position(index, gapCount, device, among) {
       const shortDevice = session?.devices.find(({ id }) => id === device)?.name ?? device;
-      toolbar.setGap(index, total, shortDevice, deviceName(device));
+      toolbar.setGap(index, gapCount, shortDevice, deviceName(device) + among);
     },
     open,
     comparedHost,
@@ -170,13 +171,7 @@ export function timelineView(app) {
   let isCompleting = false;
 
   fill(
-    element,
-    toolbar.element,
-    strip.element,
-    lanes.element,
-    moreHosts.element,
-    splitter.element,
-    panel.element,
+    element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element,
     tooltip.element,
   );
   fill(app.skip, button('Timeline as table', showTable, { class: 'skip', 'data-testid': 'timeline-as-table' }));
@@ -343,7 +338,8 @@ export function timelineView(app) {
 
   function applyLink() {
     if (!session) return;
-    noteStale(...model.open(session.session.duration_ps));
+    noteStale();
+    noteStaleTimes(...model.open(session.session.duration_ps));
     toolbar.set(state, model.duration);
     toolbar.search(link.state.q ?? '', awaitsFirstSlices);
     // A gap is shown at its recorded time.
@@ -377,7 +373,7 @@ export function timelineView(app) {
     },
     filter() {
       lanes.request();
-      if (!state.selection) showPanel();
+      if (!state.selection || state.selection.kind === 'window') showPanel();
     },
     followLink: applyLink,
     show(on) {

@@ -207,8 +207,10 @@ def _print_lazy_dynamo(out: Console, document: Document) -> None:
         for kind in kinds
         for gap in document["between"][document[kind]][: elements.MAX_ROWS]
     ]
+    is_cut = any(len(gaps) > elements.MAX_ROWS for gaps in document["between"].values())
+    cut_note = f"; the {elements.MAX_ROWS} pairs with most time of each session" if is_cut else ""
     if between:
-        out.print(elements.table(BETWEEN_EXECUTIONS, between))
+        out.print(elements.table(BETWEEN_EXECUTIONS, between, title=BETWEEN_EXECUTIONS.title + cut_note))
 
 
 def _number_text(value: float | None, decimals: int) -> str:

@@ -3,6 +3,7 @@ them are escaped too."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,9 @@ from tb_xla_insights.tables.definition import Definition
 
 Child = str | int | None
 Row = Mapping[str, Any]
+
+_LONG_WORD = re.compile(r"\S{41}")
+"""Part of a word that may break anywhere on paper: shorter words are whole."""
 
 
 def element(name: str, /, *children: Child | Iterable[Child], **attributes: Child) -> Markup:
@@ -86,10 +90,12 @@ def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Mar
     """A table; `sums` is a last row."""
 
     def table_row(cell_tag: str, cells: Iterable[Child]) -> Markup:
-        classes = (None if column.left else "num" for column in columns)
         return element(
             "tr",
-            (element(cell_tag, cell, class_=class_) for cell, class_ in zip(cells, classes, strict=True)),
+            (
+                element(cell_tag, cell, class_=_cell_class(cell) if column.left else "num")
+                for cell, column in zip(cells, columns, strict=True)
+            ),
         )
 
     def data_row(row: Row) -> Markup:
@@ -99,6 +105,11 @@ def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Mar
     body = element("tbody", map(data_row, rows))
     foot = None if sums is None else element("tfoot", data_row(sums))
     return element("div", element("table", head, body, foot), class_="scroll")
+
+
+def _cell_class(cell: Child) -> str | None:
+    text = cell.striptags() if isinstance(cell, Markup) else str(cell)
+    return "long" if _LONG_WORD.search(text) else None
 
 
 def defined_table(

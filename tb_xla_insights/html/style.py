@@ -15,6 +15,7 @@ body{margin:0 auto;padding:16px;max-width:1280px;background:var(--bg);color:var(
 font-variant-numeric:tabular-nums;
 font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans","DejaVu Sans Condensed",sans-serif}
 h1,h2,h3,p,ol,dl,dd{margin:0;padding:0}
+p,header,summary,.findings h3 span:last-child{overflow-wrap:anywhere}
 h1{font-size:13px;font-weight:600}
 h2{font-size:12px;font-weight:600;margin-bottom:7px}
 h2 small,.note{font-weight:400;font-size:11px;color:var(--ink-3)}
@@ -24,7 +25,7 @@ header h1{color:var(--ink)}
 .verdict{display:flex;flex-wrap:wrap;gap:12px 28px;align-items:center;margin-bottom:16px}
 .verdict p{font-size:18px;line-height:25px;flex:1 1 480px}
 .verdict .description{flex-basis:100%;font-size:12px;line-height:16px;color:var(--ink-2)}
-.verdict dl{display:flex;gap:26px;text-align:right}
+.verdict dl{display:flex;flex-wrap:wrap;gap:12px 26px;text-align:right}
 .verdict dl>div{display:flex;flex-direction:column-reverse}
 .verdict dt{font-size:11px;color:var(--ink-3);white-space:nowrap}
 .verdict dd{font-size:17px;line-height:22px;font-weight:600;white-space:nowrap}
@@ -83,7 +84,8 @@ border:1px dashed var(--hatch)!important}
 details summary{cursor:pointer;color:var(--accent)}
 @media print{body{max-width:none;padding:0;background:none;print-color-adjust:exact}.card{border-color:var(--line-2)}
 .scroll{overflow:visible}th,td{padding:0 4px;white-space:normal}tr,summary{break-inside:avoid}
-.wide{break-inside:auto}.stack{min-width:60px}.text{min-width:0}}
+.long{overflow-wrap:anywhere;min-width:120px}.wide{break-inside:auto}.stack{min-width:60px}.text{min-width:0}
+.verdict dt{white-space:normal}}
 """
 
 

@@ -135,6 +135,21 @@ def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     expect(page.get_by_test_id("compare-select")).to_have_value(baseline)
 
 
+def test_the_swap_is_of_the_sessions_shown_while_the_next_one_is_read(
+    xi: Xi, page: Page, baseline: str, case_study: str
+) -> None:
+    broken = session_named("torch_xla_dynamo_graph_break")
+    xi.open(baseline, v="compare", c=broken)
+    held: list[Route] = []
+    page.route("**/data/compare?*", lambda route: held.append(route))
+    with page.expect_request("**/data/compare?*"):
+        page.get_by_test_id("compare-select").select_option(case_study)
+    page.unroute("**/data/compare?*")
+    page.get_by_test_id("compare-swap").click()
+    expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× faster")
+    assert xi.link() == {"v": "compare", "s": broken, "c": baseline}
+
+
 def test_without_a_second_session_the_view_says_why_there_is_no_choice(
     xi: Xi, page: Page, baseline: str
 ) -> None:

@@ -160,7 +160,7 @@ def test_the_severity_of_a_note_is_not_explained_as_that_of_a_finding(
     xi: Xi, page: Page, case_study: str
 ) -> None:
     xi.open(case_study, v="timeline", w="99999999+1")
-    page.get_by_test_id("diagnostic-stale-timeline").locator(".tag").hover()
+    page.get_by_test_id("diagnostic-stale-times").locator(".tag").hover()
     expect(page.get_by_test_id("term-tip")).to_be_hidden()
 
 
@@ -267,6 +267,10 @@ def test_views_and_notes_of_the_former_session_stay_hidden_if_the_next_one_canno
     expect(page.get_by_test_id("error")).to_contain_text("cannot be read")
     expect(page.get_by_test_id("notes-button")).to_be_hidden()
     expect(page.get_by_test_id("diagnostics").locator("p")).to_have_count(0)
+    expect(page.get_by_test_id("environment")).to_have_text("")
+    expect(page.get_by_test_id("tab-gaps")).to_have_text("Gaps")
+    for choice in ("synthetic", "device-select", "compare-select"):
+        expect(page.get_by_test_id(choice)).to_be_hidden()
     page.get_by_test_id("tab-gaps").click()
     expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_test_id("error")).to_be_visible()
@@ -275,6 +279,7 @@ def test_views_and_notes_of_the_former_session_stay_hidden_if_the_next_one_canno
     xi.ready()
     expect(page.get_by_test_id("session-select")).to_have_value(case_study)
     assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    expect(page.get_by_test_id("device-select")).to_be_visible()
 
 
 def test_an_empty_logdir_says_how_to_capture(xi: Xi, page: Page, baseline: str) -> None:

@@ -85,3 +85,17 @@ def test_a_linked_gap_that_does_not_exist_is_reported(xi: Xi, page: Page, baseli
     )
     xi.ready()
     assert xi.drawn("selection") is None
+
+
+def test_a_missing_gap_is_noted_beside_a_missing_window(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline, v="timeline", sel="gap:nowhere@1.5", w="99999999+1")
+    expect(page.get_by_test_id("diagnostic-stale-timeline")).to_contain_text("The linked gap is not")
+    expect(page.get_by_test_id("diagnostic-stale-times")).to_contain_text("The linked window is not")
+
+
+def test_a_linked_pattern_that_does_not_exist_is_reported(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="gaps", f="pat:gone → lost")
+    note = page.get_by_test_id("diagnostic-stale-gaps")
+    expect(note).to_contain_text("The linked pattern is not in this session.")
+    xi.page.get_by_test_id("pattern-0").click()
+    expect(note).to_have_count(0)

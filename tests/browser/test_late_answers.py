@@ -143,6 +143,19 @@ def test_back_leads_to_the_former_session_while_another_one_is_read(
     expect(select).to_have_value(case_study)
 
 
+def test_the_host_picker_closes_once_another_session_opens(xi: Xi, page: Page, case_study: str) -> None:
+    pod = session_named("synthetic_pod_16_hosts")
+    xi.open(case_study, v="overview")
+    page.get_by_test_id("session-select").select_option(pod)
+    expect(page.get_by_test_id("host-select")).to_have_text("16 of 16")
+    page.get_by_test_id("host-select").click()
+    expect(page.get_by_test_id("host-picker")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_test_id("host-picker")).to_have_count(0)
+    xi.ready()
+    assert xi.link() == {"s": case_study, "v": "overview"}
+
+
 @pytest.mark.parametrize(("view", "key", "value"), [("device", "op", "fusion.7"), ("hosts", "st", "1207")])
 def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     xi: Xi, page: Page, case_study: str, view: str, key: str, value: str

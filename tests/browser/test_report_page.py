@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,4 +58,26 @@ def test_it_prints_on_white_with_its_bars_and_whole_tables(context: BrowserConte
     clipped = """all => all.filter(box => getComputedStyle(box).overflowX !== 'visible'
         && box.scrollWidth > box.clientWidth).map(box => box.textContent.slice(0, 60))"""
     assert page.locator(".scroll").evaluate_all(clipped) == []
+    page.close()
+
+
+@pytest.mark.parametrize("run", ["torch_xla_dynamic_shapes", "synthetic_pod_16_hosts"])
+def test_names_of_hundreds_of_letters_do_not_widen_the_printed_page(
+    run: str, context: BrowserContext, tmp_path: Path
+) -> None:
+    document = xi.load(str(LOGDIR / run)).report()
+    text = json.dumps(document)
+    names = {program["program"] for program in document["programs"]}
+    names |= {name for row in document["annotations"] for name in row["path"].split("/")}
+    names |= {host["name"] for host in document["session"]["hosts"]}
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, name + "x" * 400)
+    file = tmp_path / "report.html"
+    file.write_text(report_html(json.loads(text)), encoding="utf-8")
+    page = context.new_page()
+    page.set_viewport_size({"width": 718, "height": 1000})
+    page.goto(file.as_uri())
+    page.emulate_media(media="print")
+    page.locator("details").evaluate_all("all => all.forEach(folded => { folded.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") == 718
     page.close()

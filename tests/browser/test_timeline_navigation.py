@@ -85,6 +85,20 @@ def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_stud
     assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
 
 
+def test_a_text_that_is_no_time_is_reported_and_can_be_corrected(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, w="500+400")
+    xi.press("g")
+    page.keyboard.type("soon")
+    xi.press("Enter")
+    field = page.get_by_test_id("go-to-time")
+    expect(field.get_by_role("alert")).to_have_text("not a number")
+    expect(field.get_by_role("textbox")).to_be_focused()
+    field.get_by_role("textbox").fill("1500.5")
+    xi.press("Enter")
+    expect(field).to_be_hidden()
+    assert xi.drawn("window") == {"start_ps": 1300.5 * MS, "end_ps": 1700.5 * MS}
+
+
 def test_zooming_back_out_requests_no_data(xi: Xi, page: Page, case_study: str) -> None:
     """Scripts of other views may still be requested, as they are preloaded in idle time."""
     xi.open(case_study)

@@ -12,7 +12,7 @@ from browser.driver import Xi
 from browser.tables import column, ps
 from captures import session
 from launching import demo
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tb_xla_insights import load
 from tb_xla_insights.catalog.classes import label
@@ -194,6 +194,22 @@ def test_a_total_is_the_mean_times_the_runs(xi: Xi, page: Page, case_study: str)
     totals = ps(column(table, "Host"))
     assert [round(total / run) for total, run in zip(totals, runs, strict=True)] == means
     assert ps(table.locator("tfoot [data-ps]"))[0] == sum(totals)
+
+
+def test_a_session_without_steps_shows_means_of_a_run(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    def without_steps(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"core_steps": None})
+
+    xi.open(case_study, v="executions")
+    page.get_by_test_id("execution-scope").select_option("step")
+    page.route("**/data/executions?*", without_steps)
+    page.get_by_test_id("session-select").select_option(baseline)
+    expect(page.get_by_test_id("environment")).to_contain_text("CPU")
+    xi.ready()
+    expect(page.get_by_test_id("execution-scope")).to_have_value("run")
+    expect(page.get_by_test_id("overhead-table").locator("tfoot")).to_contain_text("mean of a run")
 
 
 def test_only_executions_on_the_chosen_devices_count(xi: Xi, page: Page, case_study: str) -> None:

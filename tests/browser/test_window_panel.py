@@ -101,3 +101,19 @@ def test_threads_of_several_hosts_name_their_host(xi: Xi, page: Page) -> None:
     expect(hosts).to_have_text(["w-0"] * 3 + ["w-1"] * 3)
     xi.open("alone/one", sel="win:0+10")
     expect(page.get_by_test_id("window-threads").get_by_role("columnheader", name="Host")).to_have_count(0)
+
+
+def test_threads_and_devices_are_those_of_the_chosen_hosts_and_devices(xi: Xi, page: Page) -> None:
+    """Sums of ops and events cover all: a note says so."""
+    xi.open("pair/one", sel="win:0+10", h="w-1")
+    expect(column(page.get_by_test_id("window-threads"), "Host")).to_have_text(["w-1"] * 3)
+    devices = column(page.get_by_test_id("window-devices"), "Device")
+    expect(devices).to_have_text(["TPU:0 · w-1", "TPU:1 · w-1"])
+    expect(page.get_by_test_id("window-breakdown").get_by_role("button", name="w-0")).to_have_count(0)
+    expect(page.get_by_test_id("window-note")).to_contain_text("all hosts and devices")
+    page.get_by_test_id("device-select").click()
+    page.get_by_role("checkbox").first.uncheck()
+    expect(devices).to_have_text(["TPU:1 · w-1"])
+    xi.open("pair/one", sel="win:0+10")
+    expect(devices).to_have_count(4)
+    expect(page.get_by_test_id("window-note")).to_have_count(0)
