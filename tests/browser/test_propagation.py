@@ -230,7 +230,7 @@ def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -
     assert selected_rows(page) == [f"{FORWARD}/mlp"]
 
 
-def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:
+def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="propagation")
     names = {re.sub(r":.*", "", run.get_attribute("title") or "") for run in runs(page).all()}
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
