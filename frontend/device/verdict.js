@@ -63,7 +63,7 @@ function ratesText({ flops_share, bytes_share }) {
 
 /**
  * The innermost annotation with half of the time, otherwise the largest outermost one. If it has nearly all of the
- * time, the largest row without nested rows takes its place.
+ * time, the largest row without nested rows takes its place, unless that one has less than a tenth.
  * @param {TreeRow[]} tree
  * @param {number} total_ps
  */

@@ -316,7 +316,7 @@ export function executionsView(app) {
     const run = rowsOf({ ...answer.runs }).find((candidate) => candidate.program === program);
     if (run) {
       return app.open(
-        windowLinkState(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
+        windowLinkState(Math.min(run.launch_start_ps, run.start_ps), run.start_ps + run.duration_ps),
       );
     }
     const { rows, session: { name } } = session;

@@ -2592,7 +2592,7 @@ export interface RunColumns {
   program: string[];
   /** What launched the run. */
   kind: ExecutionKind[];
-  /** Start of the execute call, or of the run without one. */
+  /** Start of the execute call. */
   launch_start_ps: number[];
   /** How the run was joined to its launch. */
   join: Join[];

@@ -76,7 +76,7 @@ function ribbonPath({ from, to }) {
  * @param {(phase: number) => number} on.tone counts from 1
  * @param {(phase: number) => void} on.phase
  * @param {(run: number) => void} on.run called with the index of the run
- * @param {() => void} on.leave called when the strips lose the focus
+ * @param {() => void} on.leave called when a piece of a strip loses the focus
  */
 export function createOrder(answer, on) {
   const { phases, phase_rows: strips, unannotated } = answer;

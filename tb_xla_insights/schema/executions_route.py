@@ -31,7 +31,7 @@ class RunColumns(TypedDict):
     kind: list[ExecutionKind]
     """What launched the run."""
     launch_start_ps: list[int]
-    """Start of the execute call, or of the run without one."""
+    """Start of the execute call."""
     join: list[Join]
     """How the run was joined to its launch."""
     host_ps: list[int]
