@@ -97,7 +97,9 @@ export function filterControls(
     labelledSelect(
       'step',
       [
-        ...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []),
+        ...(whole_steps > 1 || chosen.steps === 'mean'
+          ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])]
+          : []),
         ['all', 'whole session'],
         ...choicesOf(steps),
       ],
