@@ -60,7 +60,7 @@ export function deviceChoices(session, chosen, devices) {
   );
   const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !hasSeveralHosts || chosen === 'all')
+    ...((session.devices.length > 1 && (hosts.length > 1 || !hasSeveralHosts)) || chosen === 'all'
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostDevices]) => [

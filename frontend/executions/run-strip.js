@@ -68,7 +68,7 @@ export function createRunStrip(app, chooseStep) {
   /**
    * @param {Executions} answer
    * @param {import('../lib/types').Ready} session
-   * @param {OtherSession|null} [other] a second session, drawn with its own step and first device
+   * @param {OtherSession|null} [other] a second session, drawn with its own step on the device of that step's first run
    */
   function draw(answer, session, other = null) {
     const withRuns = new Set(runsOf(answer).map((run) => run.device));

@@ -59,7 +59,7 @@ export function gapsView(app) {
   let session;
   /** @type {Map<string, import('../lib/types').Device>} */
   let byId = new Map();
-  /** Patterns with the figures of the selected devices, if all gaps are loaded. @type {PatternRow[]} */
+  /** Patterns with the figures of the selected devices and finding, if all gaps are loaded. @type {PatternRow[]} */
   let recurring = [];
   /** The active filters, each with a button that removes it. */
   const activeFilters = h('span', { class: 'row', 'data-testid': 'gap-active' });

@@ -13,7 +13,7 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 const DRAWING_WIDTH = 1000;
 const DRAWING_HEIGHT = 280;
 const MAX_LEGEND_PHASES = 12;
-/** The reason why an annotation is lost is written below phases of at least this width, as a share of the strip. */
+/** The reason why an annotation is lost is written below phases wider than this, as a share of the strip. */
 const MIN_PHASE_WIDTH = 0.09;
 /** Width of such a reason, as a share of the strip. */
 const REASON_WIDTH = 0.17;
