@@ -3,6 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { card, gapLinkState, severityRank, severityTag, windowLinkState } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
+import { escapeItem } from '../lib/link.js';
 import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').Finding} Finding */
@@ -56,7 +57,7 @@ export function findingLinkState(
   }
   // With several hosts, the link opens the device's row: a window has no host.
   if (!device || BUSY_TIME_FINDINGS.includes(id)) {
-    return device && new Set(host).size > 1 ? { ...state, x: device } : state;
+    return device && new Set(host).size > 1 ? { ...state, x: escapeItem(device) } : state;
   }
   return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
 }

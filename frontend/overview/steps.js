@@ -14,7 +14,7 @@ import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { createStepBrush } from '../lib/step-brush.js';
-import { stepArgument } from '../lib/link.js';
+import { escapeItem, stepArgument } from '../lib/link.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { listedStepsText, stepRows } from './step-data.js';
 
@@ -104,7 +104,7 @@ export function createSteps(app) {
     app.open({
       ...windowLinkState(step.start_ps, step.start_ps + step.duration_ps),
       st: keyOf(step),
-      ...(hosts.length && { x: app.firstDevice(step.host) }),
+      ...(hosts.length && { x: escapeItem(app.firstDevice(step.host)) }),
     });
 
   /** @param {Step} step */

@@ -58,6 +58,9 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
   for (const id of ['exposed_collectives', 'host_callback', 'straggler']) {
     assert.equal(stateOf(id, 6e9, 'TPU:0').sel, 'win:6+1');
   }
+  const ofHosts = { columns: { ...steps, host: ['a', 'a', 'b,c'] } };
+  const windows = [{ start_ps: 6e9, end_ps: 7e9, device: 'b,c/TPU:0' }];
+  assert.equal(findingLinkState({ id: 'straggler', windows }, { explained_gaps: {}, steps: ofHosts }).x, 'b%2Cc/TPU:0');
   assert.deepEqual(stateOf('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
   assert.equal(stateOf('annotations_not_propagated', 9e9).st, '22');
   assert.equal(stateOf('annotations_not_propagated', 13e9).st, '');
