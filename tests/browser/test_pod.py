@@ -274,10 +274,12 @@ def test_chosen_hosts_may_have_no_device(xi: Xi, page: Page, pod: str) -> None:
     page.unroute("**/data/session?**")
 
 
-def test_a_step_of_another_host_than_the_chosen_one_says_why_it_is_empty(
+def test_the_first_step_is_of_the_chosen_host_and_one_of_another_host_says_why_it_is_empty(
     xi: Xi, page: Page, pod: str
 ) -> None:
     xi.open(pod, v="executions", h="5")
+    expect(page.get_by_test_id("execution-step")).to_contain_text(f"on {LATE}")
+    xi.open(pod, v="executions", h="5", st="1205")  # of the first host
     expect(page.get_by_test_id("executions-strip")).to_have_text(
         "No execution on the chosen devices belongs to this step."
     )
