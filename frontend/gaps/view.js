@@ -256,7 +256,8 @@ export function gapsView(app) {
     if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
     const { sel } = app.link.state;
     const isMissing = sel?.startsWith('gap:') && !limitText && !answer.items.some((gap) => gapText(gap) === sel);
-    const hasUnknownPattern = filtersValue(app.link.state.f).has('pat') && !chosenPattern();
+    const namesPattern = filtersValue(app.link.state.f).has('pat') || sel?.startsWith('pat:');
+    const hasUnknownPattern = namesPattern && !chosenPattern();
     noteStale(
       isMissing && !answer.partial && staleText('gap'),
       hasUnknownPattern && !answer.partial && staleText('pattern'),

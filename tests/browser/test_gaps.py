@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Page, Route, expect
@@ -93,8 +94,11 @@ def test_a_missing_gap_is_noted_beside_a_missing_window(xi: Xi, page: Page, base
     expect(page.get_by_test_id("diagnostic-stale-times")).to_contain_text("The linked window is not")
 
 
-def test_a_linked_pattern_that_does_not_exist_is_reported(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps", f="pat:gone → lost")
+@pytest.mark.parametrize("state", [{"f": "pat:gone → lost"}, {"sel": "pat:99"}])
+def test_a_linked_pattern_that_does_not_exist_is_reported(
+    xi: Xi, page: Page, case_study: str, state: dict[str, str]
+) -> None:
+    xi.open(case_study, True, v="gaps", **state)
     note = page.get_by_test_id("diagnostic-stale-gaps")
     expect(note).to_contain_text("The linked pattern is not in this session.")
     xi.page.get_by_test_id("pattern-0").click()
