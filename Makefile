@@ -17,7 +17,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize fuzz matrix schema pictures docs bench wheel reproducible ranges clean
+.PHONY: demo test checks lint types unit page browser sanitize fuzz matrix schema pictures docs bench wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -45,8 +45,12 @@ demo: .venv/installed
 	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
 	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"
 
-test: lint types unit page browser
+test: checks unit browser
 	@echo "All tests passed."
+
+# Each of them uses one core.
+checks: .venv/installed-test node_modules/.package-lock.json
+	@$(MAKE) --jobs 2 --output-sync lint types page
 
 lint: .venv/installed-test node_modules/.package-lock.json
 	$(BIN)/ruff check .
@@ -56,8 +60,11 @@ lint: .venv/installed-test node_modules/.package-lock.json
 types: .venv/installed-test
 	$(BIN)/mypy
 
+# Each process gets consecutive tests, which share the fixtures of their file.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+
 unit: .venv/installed-test node_modules/.package-lock.json
-	$(BIN)/pytest -n 2 --ignore tests/browser
+	$(PYTEST) --ignore tests/browser
 
 page: node_modules/.package-lock.json
 	npm run --silent check
@@ -69,7 +76,7 @@ browser: .venv/installed-test frontend/packed/sources.sha256
 	@if chromium=$$(.ci/browser); then \
 		firefox=$$(.ci/browser firefox) || echo "FIREFOX TESTS SKIPPED: install Firefox, or set FIREFOX to its path." >&2; \
 		echo "Browser tests with $$chromium $$firefox"; \
-		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(BIN)/pytest -n 2 tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
+		CHROMIUM="$$chromium" FIREFOX="$$firefox" $(PYTEST) tests/browser --reruns 1 --only-rerun "$(STALLED)"; \
 	elif [ "$${CI:-}" = true ]; then \
 		echo "No browser: install Chromium or Chrome, or set CHROMIUM to its path." >&2; exit 1; \
 	else \

@@ -2,7 +2,7 @@
  * `npm run pack`: bundles and compresses the page in `frontend/` into `frontend/packed/`.
  *
  * Rolldown builds one script with all modules of the first view, so the first load takes two requests. esbuild would
- * move modules that scripts share into scripts of their own, which costs further requests and one more round trip.
+ * move those that other scripts share into scripts of their own, which costs further requests and one more round trip.
  */
 
 import { createHash } from 'node:crypto';
@@ -26,8 +26,9 @@ function digestOfSources() {
 }
 
 /**
- * Builds the entry script, which has all shared modules, a script per view, named after its folder, and their source
- * maps, which refer to the modules in `frontend/`.
+ * Builds the entry script, with all modules of the first view; a script for each other view, named after its folder;
+ * scripts of the modules that several of those views share; and their source maps, which refer to the modules in
+ * `frontend/`.
  * @returns {Promise<[name: string, content: string][]>}
  */
 async function buildScripts() {

@@ -2,7 +2,7 @@
 
     trace = capture(thread("python", ("Training_Step", 0, 90, {"_r": 1}), ("forward", 10, 20)), Core([("dot", 5, 9)]))
 
-Times are picoseconds. The first event of the trace is at 0, as in every trace.
+Times are picoseconds. The first event of the trace is at 0.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def space_of(*parts: HostThread | Core, environment: Mapping[str, Any] | None = 
 
 
 def real_trace(folder: Path) -> Trace:
-    """The trace of the first file below a folder of real captures."""
+    """The trace of the first file below a folder."""
     path = next(iter(sorted(folder.rglob("*.xplane.pb"))))
     with open_source(str(path)) as source:
         return read_trace(source, CATALOG, host=path.name.split(".")[0])

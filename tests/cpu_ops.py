@@ -26,7 +26,7 @@ class Op:
 
 @dataclass
 class OpenEvent:
-    """An event that contains others, with the name and start of the last one that is not an `end:` event."""
+    """An event that may contain others, with the name and start of the last one in it that is not an `end:` event."""
 
     end_ps: float
     last_inner: tuple[str, int] = ("", 0)
@@ -34,8 +34,9 @@ class OpenEvent:
 
 @dataclass
 class Region:
-    """A pool thread's work on one task, which the flow `source` handed over. `end_ps` is None if a `StopRegion` ends
-    it. `complete_ps` is when the program that runs in it is complete."""
+    """A pool thread's work on one task, which the flow `source` handed over; or a program's inline run
+    (`ExecuteHelper`), without a flow. `end_ps` is None if a `StopRegion` ends it. `complete_ps` is when the program
+    that runs in it is complete, None if none runs in it."""
 
     source: Flow
     outer: Region | None

@@ -1,4 +1,7 @@
-"""Builds the events by which a CPU's runtime records runs (regions of pool threads, ops, calls), and reads devices."""
+"""Builds the events by which a CPU's runtime records runs (regions of pool threads, ops, calls), and reads devices.
+
+Times are picoseconds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small capture with every element of the format, to be cut and damaged, and helpers to inspect the rest."""
+"""A small capture to be cut and damaged, and helpers to inspect the rest."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
 
 
 def without_metadata_names(line: Line) -> tuple[object, ...]:
-    """A line without the names of its events, which its plane defines after it."""
+    """A line without the names and stats of its events, whose names its plane defines after it."""
     return (
         line.id,
         line.name,

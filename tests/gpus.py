@@ -1,4 +1,7 @@
-"""GPUs as profilers record them: kernels on streams, and the calls of the driver that launched them."""
+"""GPUs as profilers record them: kernels on streams, and the calls of the driver that launched them.
+
+Times are microseconds.
+"""
 
 from __future__ import annotations
 

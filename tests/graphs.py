@@ -1,4 +1,4 @@
-"""Captures of trainings that compile: each step compiles a graph and runs it; the file has the HLO of all graphs."""
+"""Captures of trainings that compile: each step compiles a graph and runs it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compiling(
     hlo: bool = True,
 ) -> SessionTrace:
     """A session whose step FIRST_STEP + i compiles graph i for a tenth of the step and runs it. The graphs `before`
-    were compiled before the capture. Program ids count up."""
+    were compiled before the capture. Program ids count up. `hlo`: whether the file has the HLO of all graphs."""
     space = Space()
     metadata = space.plane("/host:metadata")
     for id_, graph in enumerate([*before, *graphs], 1):
@@ -72,7 +72,7 @@ def compiling(
 
 
 def proto(graph: Graph, number: int) -> bytes:
-    """The HLO of a graph. `number` is in every name and id, as if the compiler had counted them up."""
+    """The HLO of a graph. Ids, and names except the module's, count up from `number`, as the compiler's do."""
     module = HloModule(name=graph.module, id=number, entry_computation_id=number)
     computation = module.computations.add(name=f"main.{number}", id=number)
     for index, opcode in enumerate(graph.code):

@@ -1,4 +1,4 @@
-"""Captures with compiled programs: steps that launch runs on TPU cores, and the HLO protos that define their ops."""
+"""Captures with compiled programs: steps that launch runs on a TPU core, and the HLO protos that define their ops."""
 
 from __future__ import annotations
 

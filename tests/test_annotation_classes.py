@@ -56,7 +56,7 @@ def test_events_inside_a_loading_annotation_are_input() -> None:
 
 
 def test_frames_below_a_loading_function_are_input() -> None:
-    """No annotation is around them; a generator's frame ends where it yields."""
+    """No loading annotation is around them; a generator's frame ends where it yields."""
     trace = capture(
         thread("python", ("train", 0, 100), ("$train.py:3 step", 5, 90), ("$train.py:9 next_batch", 10, 50),
                ("$time sleep", 12, 20), ("$api.py:3 block_until_ready", 50, 5), ("$numpy random", 70, 10),

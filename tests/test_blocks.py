@@ -75,7 +75,7 @@ def test_sequential_readers_get_read_ahead_and_random_ones_do_not() -> None:
     assert sorted(sequential.requests) == sorted(expected)
 
 
-def test_a_file_larger_than_the_cache_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_beyond_the_prefetch_limit_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_PREFETCH_BYTES", len(CONTENT) - 1)
     file = File(whole=True)
     file.read(30 * BLOCK, 1)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from build import trace_of
 from captures import real_trace, session
+from sums import check_sums
 from synthetic import transformer
 
 import tb_xla_insights as xi
@@ -175,6 +176,13 @@ def test_the_worst_annotation_is_that_of_the_view_device() -> None:
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of HBM bandwidth."
     )
+
+
+def test_sums_hold_if_the_work_below_the_roofline_exceeds_the_idle_time() -> None:
+    report = session_report(session(trace_of(transformer.build().to_bytes())))
+    worst = next(row for row in report["findings"] if row["id"] == BELOW_ROOFLINE)
+    assert worst["cost_ps"] > report["gaps"]["total_ps"]
+    check_sums(report)
 
 
 def test_several_ops_are_far_from_the_roofline() -> None:

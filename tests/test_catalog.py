@@ -258,7 +258,10 @@ def test_parts_of_a_compilation_are_distinguished_from_the_call_that_requests_it
     assert all(catalog.tags(name) == {"compile_part"} for name in parts)
 
 
-def test_only_compiler_events_are_recognised_by_the_text_before_a_module_name(catalog: Catalog) -> None:
+def test_only_compiler_events_and_launches_are_recognised_by_the_text_before_a_module_name(
+    catalog: Catalog,
+) -> None:
     assert catalog.tags("dce (jit_f)") == {"pass"}
+    assert catalog.tags("CommonPjRtLoadedExecutable::Execute (jit_f)") == {"launch"}
     assert not catalog.knows("TransferFromServer (jit_f)")
     assert not catalog.knows("forward (first)")

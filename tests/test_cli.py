@@ -116,7 +116,7 @@ def test_the_duty_cycle_by_each_definition(
     assert definition_text in " ".join(text.split())
 
 
-def test_every_way_to_name_a_session(logdir: Path, capsys: Capsys) -> None:
+def test_a_session_is_given_by_its_logdir_directory_or_file(logdir: Path, capsys: Capsys) -> None:
     directory = logdir / "run/plugins/profile/2026_01_02_00_00_00"
     hosts = {}
     for path in (logdir, directory, directory / "a.xplane.pb"):

@@ -154,6 +154,7 @@ def test_wide_characters_take_two_cells(width: int) -> None:
     elements.print_paragraph(out, sentence)
     lines = printed_text(out).splitlines()
     assert max(map(cell_len, lines)) <= width
+    assert [line.split()[0] for line in lines[3:5]] == [row["name"] for row in rows]
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
     assert single_spaced(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
     first, second = lines[3].index("1"), lines[4].index("22")

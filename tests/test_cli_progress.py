@@ -37,7 +37,7 @@ def test_the_progress_line_of_several_hosts_counts_those_that_failed() -> None:
     assert _progress_line([first, failed], 2) == "Preparing"
 
 
-def test_each_command_shows_one_line_of_progress_at_a_time(
+def test_commands_show_one_line_of_progress_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also while an answer needs several sessions, and as long as it takes."""

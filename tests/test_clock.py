@@ -65,7 +65,8 @@ def test_epoch_times_and_relative_ones_are_related_by_the_profiles_start() -> No
 
 
 def test_lines_of_unrelated_time_bases_are_reported() -> None:
-    for profile_start in (None, 12, EPOCH // 2):  # the last two cannot be epoch times
+    # 12 is no epoch time, and EPOCH // 2 is decades before that of the line.
+    for profile_start in (None, 12, EPOCH // 2):
         trace = host((EPOCH + 10, 0), (4, 0), profile_start=profile_start)
         assert diagnostic_ids(trace) == ["clock_unknown"]
 

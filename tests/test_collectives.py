@@ -98,7 +98,7 @@ def test_a_send_to_the_host_hides_nothing() -> None:
 
 
 def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:
-    """Ops of two programs."""
+    """Two programs may each have an op of that name."""
     space = Space()
     plane = space.plane("/device:TPU:0")
     line = plane.line("XLA Ops")

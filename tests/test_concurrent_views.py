@@ -17,7 +17,7 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
     ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
 ]  # fmt: skip
-"""Views of each kind, with the slow ones."""
+"""Routes with their arguments, the slow ones included."""
 
 
 @pytest.mark.parametrize("demo", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])

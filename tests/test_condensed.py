@@ -185,7 +185,8 @@ class TestPod:
         assert len(report()["verdict"]["text"]) <= 230
 
     def test_the_cause_of_lateness_is_not_a_separate_finding(self) -> None:
-        """The other hosts' devices look busy while they wait, so the late host's loading is 1 % of all idle time."""
+        """The other hosts' devices look busy while they wait, so the idle time in the late host's loading is 1 % of the
+        devices' spans."""
         first, *rest = report()["findings"]
         assert first["evidence"]["repeated_findings"] == ["input_bound"]
         assert [row["id"] for row in rest] == ["exposed_collectives"]
@@ -333,7 +334,7 @@ class TestWindowDevices:
         assert "is busy for the least time" not in text
 
 
-def test_each_of_a_few_hosts_with_many_devices_has_a_table() -> None:
+def test_each_of_a_few_hosts_has_a_table() -> None:
     answer: Row = {"hosts": [{"host": "w-0", "by_class_ps": {"wait": 1000}}], "duration_ps": 1000}
     assert split_window_hosts(answer) == (answer["hosts"], [])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pods import compare_pod
 from synthetic import pod
-from synthetic.pod_schedule import Clock, Delay, Exchange, Pod, schedule
+from synthetic.pod_schedule import LOSS_EXCHANGE, Clock, Delay, Exchange, Pod, schedule
 from synthetic.times import MS, US
 from test_plugin import data, open_session, tensorboard
 from test_pod_clocks import AHEAD_PS
@@ -43,7 +43,7 @@ def true_waits(training: Pod, host: int) -> Iterator[int]:
         range(training.steps), range(len(steps[0][0].exchanges[0])), range(training.cores)
     ):
         exchange: Exchange = steps[host][step].exchanges[core][index]
-        group = range(training.hosts) if exchange.name == "all-reduce.3" else training.group_of(host)
+        group = range(training.hosts) if exchange.name == LOSS_EXCHANGE else training.group_of(host)
         arrivals = {
             member: max(exchanges[index].begin_ps for exchanges in steps[member][step].exchanges)
             for member in group
@@ -123,13 +123,13 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def client(logdir: Path) -> Iterator[Client]:
+def client(logdir: Path) -> Client:
     """A client with only the viewed hosts in memory."""
     client = tensorboard("--logdir", str(logdir))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 1)
-        open_session(client, "s")
-        yield client
+        assert "chosen_hosts" in open_session(client, "s")
+    return client
 
 
 ALL = {"start_ps": "0", "end_ps": "1000000000000"}
@@ -191,7 +191,7 @@ def test_a_gap_and_an_op_show_the_same_collective(client: Client) -> None:
 
 def test_waits_do_not_depend_on_the_hosts_in_memory(client: Client, logdir: Path) -> None:
     whole = tensorboard("--logdir", str(logdir))
-    open_session(whole, "s")
+    assert "chosen_hosts" not in open_session(whole, "s")
     arguments = {"session": "s", "hosts": "all", "px": "20000", **ALL}
     answer = data(whole, "waits", **arguments)
     assert answer["count"] > 0

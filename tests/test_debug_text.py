@@ -167,7 +167,7 @@ def blocks(graphs: str, causes: str = "") -> list[DebugLogBlock]:
 
 
 class TestExecutions:
-    """Ten steps of one program, so ten equal launches in a row."""
+    """In most tests ten steps of one program, so ten equal launches in a row."""
 
     def test_part_of_a_log_of_one_graph_matches_that_graph(self) -> None:
         matches = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))

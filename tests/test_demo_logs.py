@@ -224,6 +224,6 @@ def test_writer_keeps_types_ids_and_order() -> None:
     assert set(host.stat_ids) == {"big", "name", "text", "step_num", "half", "raw"}
 
 
-def test_writer_refuses_invalid_events() -> None:
+def test_writer_refuses_numbers_beyond_64_bits() -> None:
     with pytest.raises(OverflowError, match="64 bits"):
         Space().plane("/host:CPU", stats={"n": Uint(1 << 64)}).to_bytes()

@@ -141,7 +141,7 @@ def test_the_verdict_names_the_work_farthest_below_the_roof(trained: SessionTrac
     assert verdict["roof_share"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
 
 
-def test_a_category_filters_everything_except_the_list_of_categories(trained: SessionTrace) -> None:
+def test_a_category_filters_ops_and_totals_but_not_the_list_of_categories(trained: SessionTrace) -> None:
     unfiltered = device_view(trained, "0.0", "1")
     document = device_view(trained, "0.0", "1", category="convolution")
     assert document["categories"] == unfiltered["categories"]

@@ -142,7 +142,7 @@ def test_waits_and_collectives_are_not_work(known_work: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known_work: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known_work["device_work"]["annotations"]}
-    # In the order of the numbers in scopes, as the host recorded no annotations.
+    # In the order of the numbers in scopes, as the host recorded no annotations inside the steps.
     assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,

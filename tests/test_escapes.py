@@ -95,7 +95,7 @@ def test_only_the_printing_module_writes_to_the_terminal() -> None:
     assert writing_modules == {"printing.py"}
 
 
-def test_a_console_escapes_all_control_characters(capsys: Capsys) -> None:
+def test_a_console_escapes_control_characters_except_line_ends(capsys: Capsys) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 

@@ -21,7 +21,7 @@ BASE = Graph(WEIGHTS, ["dot", 1])
 
 
 def with_compile(step: int, first: int = 5) -> Tpu:
-    """The loop with 400 us of compiling before the launch of one step, in one of its gaps."""
+    """The loop with 400 us of compiling before the launch of one step: in a gap, unless it is the first step."""
     tpu = loop(first=first)
     tpu.on_main(
         "XLAGraphExecutor::Compile", (step - first) * STEP + LAUNCH - 410, 400, graph_hash=f"{step:08x}"
@@ -141,7 +141,7 @@ WORDS_OF_OTHER_FRAMEWORKS = {
 class TestChangedGraphs:
     @pytest.mark.parametrize("framework", WORDS_OF_OTHER_FRAMEWORKS)
     @pytest.mark.parametrize("change", CHANGES)
-    def test_the_cause_decides_the_advice_for_the_captures_framework(
+    def test_the_change_decides_the_advice_for_the_captures_framework(
         self, tmp_path: Path, change: str, framework: Framework
     ) -> None:
         finding = recompilation_of(compiling(tmp_path, [CHANGES[change]], [BASE], framework))
@@ -195,7 +195,7 @@ class TestChangedGraphs:
 
 class TestCutByTheCapture:
     def session_with(self, *parts: tuple[int, int]) -> SessionTrace:
-        """Two steps with parts of a compilation (start and length in ps) on the compiler's threads."""
+        """Two steps with parts of a compilation (start and length in ps) on a compiler's thread."""
         steps = [
             ("Training_Step", start, 100, {"_r": 1, "step_num": 5 + start // 100}) for start in (200, 300)
         ]

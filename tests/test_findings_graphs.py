@@ -1,4 +1,4 @@
-"""Findings about graphs: cut by reads and markers, run on the CPU, extracted again."""
+"""Findings about graphs that reads and markers cut, reads in every step, and operators that run on the CPU."""
 
 from __future__ import annotations
 

@@ -161,7 +161,8 @@ def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
     )
 
 
-def test_without_steps_the_time_of_an_annotation_is_its_total() -> None:
+def test_without_steps_the_time_of_an_annotation_is_its_total_in_the_gaps() -> None:
+    """The first `forward` is before the device's first run, so in no gap."""
     tpu = Tpu()
     for at in (0, 1000, 2000):
         tpu.on_main("forward", at + 300, 300)
@@ -251,8 +252,8 @@ def test_python_and_building_are_listed_separately_with_their_phases(
 
 
 def test_an_annotation_between_steps_is_named_with_its_time_in_the_gaps() -> None:
-    """Both are inside `epoch`, which contains steps and is therefore not named. The device works during the first
-    300 us of `save_checkpoint`."""
+    """It is inside `epoch`, which contains steps and is therefore not named. The device works during the first 300 us
+    of `save_checkpoint`."""
     tpu = Tpu()
     for i, at in enumerate((0, STEP, 4 * STEP, 5 * STEP)):
         tpu.step(at, STEP, 5 + i)
@@ -306,7 +307,7 @@ def test_costs_of_host_findings_never_count_twice() -> None:
         assert costs <= gaps.duration_ps[gaps.kind == STARVED].sum()
 
 
-def test_windows_show_the_gaps_that_cost_most() -> None:
+def test_each_gap_has_a_window() -> None:
     finding = findings(with_work("data_loading", 400).trace())["input_bound"]
     assert len(finding.windows) == 3
     assert {window.device for window in finding.windows} == {"vm/TPU:0"}
@@ -324,8 +325,8 @@ def test_a_fixed_step_is_never_shorter_than_the_devices_work() -> None:
 
 
 def two_hosts() -> SessionTrace:
-    """Four steps of 1000 us and three of 3000 us, on hosts that run different scripts and load before each step but the
-    first."""
+    """Four steps of 1000 us and three of 3000 us, on hosts that run different scripts. The first host loads in every
+    step but the first one, the other in every step."""
     slow = Tpu()
     for i in range(3):
         slow.step(i * 3000, 3000, 5 + i)

@@ -192,7 +192,7 @@ class TestWaiting:
 
 def jax_calls(python: float, dispatch: float, device: float, calls: int = 4, steps: int = 4) -> Trace:
     """Steps in which JAX calls functions: before each, the host runs Python for `python` us, then launches for
-    `dispatch` us. The device works for `device` us of it. After the last call the step waits for the device."""
+    `dispatch` us. For each call the device works for `device` us. After the last call the step waits for the device."""
     events: list[Event] = []
     runs: list[Event] = []
     now = free = 0.0
@@ -216,8 +216,8 @@ def jax_calls(python: float, dispatch: float, device: float, calls: int = 4, ste
 
 
 def test_launching_is_a_cost_of_executions_that_only_the_idle_time_makes_small() -> None:
-    """Each call launches for 200 us and the device works for 250, after 360 us without work. In one function the calls
-    launch once; the Python before them may remain, as it may be the reason for the idle time."""
+    """Each call launches for 200 us and the device works for 250, after 350 us or more without work. In one function
+    the calls launch once; the Python before them may remain, as it may be the reason for the idle time."""
     trace = jax_calls(python=400, dispatch=200, device=250)
     by_id = findings(trace)
     finding = by_id["many_small_executions"]

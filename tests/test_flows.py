@@ -88,7 +88,7 @@ def test_a_consumed_flow_type_without_producers_matches_no_other_type() -> None:
 
 
 def test_many_flows() -> None:
-    """More flows than a small hash table holds, with ids that differ only in high bits."""
+    """More flows than a small hash table holds, with ids whose low 32 bits have only three values."""
     count = 20_000
     ids = [(number << 32) | (number % 3) for number in range(count)]
     events: list[FlowEvent] = [(0, (12, id_), None) for id_ in ids]

@@ -64,7 +64,7 @@ def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
         ({}, ""),
     ],
 )
-def test_a_mistake_that_explains_a_third_is_the_first_sentence(
+def test_a_mistake_that_explains_most_and_a_third_is_the_first_sentence(
     explained: dict[str, int], sentence: str
 ) -> None:
     report = {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}

@@ -1,4 +1,4 @@
-"""The guides' commands and code run as written, and their pictures exist."""
+"""The guides' code and commands run as written, or can be parsed if they need another machine; their pictures exist."""
 
 from __future__ import annotations
 

@@ -128,8 +128,9 @@ for module in {modules}:
 
 
 def test_concurrent_requests_import_no_modules() -> None:
-    """Modules that functions import are loaded before the first answer, as two threads could import one at the same
-    time. Only `tasks` and `capture` import on demand; nothing that they import there imports them in turn."""
+    """Modules of the package that functions import are loaded before the first answer, as two threads could import one
+    at the same time. Only `tasks` and `capture` import on demand; nothing that they import there imports them in
+    turn."""
     modules: set[str] = set()
     for part in (
         "plugin",

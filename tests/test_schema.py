@@ -22,12 +22,11 @@ def sessions() -> list[xi.Session]:
     return [xi.load(str(logdir)) for logdir in DEMOS]
 
 
-GENERATED = generated_files()
-
-
-@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
-def test_generated_files_are_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == GENERATED[path], "run `make schema`"
+def test_generated_files_are_up_to_date() -> None:
+    stale = [
+        path.name for path, text in generated_files().items() if path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == [], "run `make schema`"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

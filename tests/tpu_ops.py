@@ -50,7 +50,7 @@ class Op:
 
 
 Executions = Sequence[tuple[Op, int, int]]
-"""Ops with start and length."""
+"""Ops with start and length in picoseconds."""
 
 
 def tpu_trace(

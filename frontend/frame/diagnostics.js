@@ -119,7 +119,7 @@ export function createDiagnostics() {
       if (text) fill(text, note.message);
       text?.setAttribute('title', note.message);
     },
-    /** Adds a note as the first line, because it answers the user's last action. @param {Note} note */
+    /** Adds a note, before the others of its kind because it is the newest. @param {Note} note */
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];
       dismissed.delete(keyOf(note));

@@ -1,4 +1,4 @@
-/** Views whose modules are fetched on first use, to keep the first load small. */
+/** Views whose modules are fetched on first use or while the browser is idle, to keep the first load small. */
 
 import { fill, h } from '../lib/dom.js';
 import { get } from '../lib/api.js';

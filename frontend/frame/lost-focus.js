@@ -5,9 +5,9 @@ const CONTROLS = 'button:not(:disabled), select, input, tr[tabindex="0"], [role=
 const FIELDS = 'select, input';
 
 /**
- * Once the focused element is removed and nothing else has the focus, focuses the first control of the nearest element
- * around it that is still shown, such as its card; the panel of views if the view was left or drawn anew, or after the
- * last one of the header's notes.
+ * Once the element that got the focus by keyboard is removed and nothing else has the focus, focuses the first control
+ * of the nearest element around it that is still shown, such as its card; the panel of views if the view was left or
+ * drawn anew, or after the last one of the header's notes.
  */
 export function bindLostFocus() {
   /** The element that last got the focus by keyboard, and its ancestors. @type {HTMLElement[]} */

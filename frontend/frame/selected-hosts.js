@@ -41,7 +41,7 @@ export function createHostSelection(link, onRanks) {
     return { hosts, devices: devicesOf(hosts) };
   }
 
-  /** Resolves `slowest` and `median` if the link has them; until then all hosts are selected. */
+  /** Resolves `slowest` and `median` if the link has them; until then they select no host. */
   async function resolveRanks() {
     const requested = session;
     if (!requested || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;

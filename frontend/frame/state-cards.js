@@ -99,7 +99,8 @@ function hostText(host) {
 }
 
 /**
- * The hosts that the card lists. The others are read or wait, unless more than the limit are in progress.
+ * The hosts that the card lists. The others are read or wait, unless more than the limit are in progress or have
+ * errors.
  * @param {HostReading[]} hosts
  */
 export const hostsToList = (hosts) =>
@@ -212,7 +213,7 @@ export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions',
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
-  h('p', null, 'Capture while the loop runs, from another process or from this page:'),
+  h('p', null, `Capture while the loop runs, from another process${list.capture ? ' or from this page' : ''}:`),
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
   h('p', { class: 'secondary' }, 'This page checks again when it gets the focus. ', button('Look again', retry)));

@@ -11,9 +11,9 @@ import { lazyView } from './lazy-views.js';
  * @property {HTMLElement} element
  * @property {(session: import('../lib/types').Ready) => void} open shows a session; called again for another one
  * @property {() => void} [filter] called after the chosen hosts or devices have changed
- * @property {() => void} [followLink] called after the link state has changed from outside (Back, Forward, a link of
- *   another view)
- * @property {(on: boolean) => void} show called when the view comes to the front or leaves it
+ * @property {() => void} [followLink] called after Back, Forward or `App.open` has changed the link state
+ * @property {(on: boolean) => void} show called with true whenever the frame shows the view, also if it is in front
+ *   already, and with false when it leaves the front
  * @property {() => void} [recolor] called after the theme has changed
  */
 /**

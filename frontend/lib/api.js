@@ -59,7 +59,7 @@ export const setFingerprint = (session, fingerprint) => { fingerprints.set(sessi
 export const onSessionReread = (action) => { reportReread = action; };
 
 /**
- * Requests an action; the server accepts it from this page only. Null and undefined are left out.
+ * Requests an action; the server accepts it from pages of its own origin only. Null and undefined are left out.
  * @template {keyof Routes} R
  * @param {R} route
  * @param {Record<string, any>} [body]
@@ -84,7 +84,11 @@ async function request(url, options) {
   const endActivity = beginActivity();
   try {
     const response = await fetch(url, options);
-    const body = await response.json().catch(() => null);
+    const body = await response.json().catch((error) => {
+      // An answer that is not JSON, such as a proxy's page; other errors are of the connection.
+      if (error instanceof SyntaxError) return null;
+      throw error;
+    });
     if (response.ok && body) return body;
     throw new RequestError(
       body?.error ?? `The server answered ${response.status} to ${url.split('?')[0]}.`,

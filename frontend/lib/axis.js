@@ -37,7 +37,7 @@ export const tickMarks = (length_ps, unit, className) =>
     h(
       'span',
       { class: className, style: { left: percent((tick * unit.ps) / length_ps) } },
-      digits(tick, Number.isInteger(tick) ? 0 : 1),
+      digits(tick, String(tick).split('.')[1]?.length),
       tick ? '' : `\u202f${unit.name}`,
     ),
   );

@@ -1,4 +1,4 @@
-/** Formats every number that the page prints. */
+/** Formats the times and most other numbers that the page prints. */
 
 const NARROW_SPACE = '\u202f';
 const MINUS = '\u2212';
@@ -113,7 +113,7 @@ export function rate(value) {
 /** `1.22×` @param {number} value */
 export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';
 
-/** A difference, always with its sign: `+20.8`, `−58.2`. @param {number} value */
+/** A difference with its sign, unless it rounds to 0: `+20.8`, `−58.2`. @param {number} value */
 export function difference(value, decimals = 1) {
   const text = digits(value, decimals);
   return text.startsWith(MINUS) || !/[1-9]/.test(text) ? text : '+' + text;
@@ -139,7 +139,9 @@ export const plural = (value, noun, nouns = noun + 's') => `${count(value)}\u00a
 export function cutMiddle(text, maxLetters = 48) {
   if (text.length <= maxLetters) return text;
   const tail = Math.floor((maxLetters - 1) / 3);
-  return text.slice(0, maxLetters - 1 - tail) + '…' + text.slice(-tail);
+  // Half of a surrogate pair would be shown as an escape.
+  const head = text.slice(0, maxLetters - 1 - tail).replace(/[\ud800-\udbff]$/, '');
+  return head + '…' + text.slice(-tail).replace(/^[\udc00-\udfff]/, '');
 }
 
 /**

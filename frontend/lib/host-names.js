@@ -43,7 +43,8 @@ export function findHosts(text, names) {
 }
 
 /**
- * Chosen hosts as a link writes them: numbers and ranges if each host has its own number, else names.
+ * Chosen hosts as a link writes them: numbers and ranges if there are several hosts and each has its own number, below
+ * `MAX_HOST_NUMBER`; else names.
  * @param {number[]} chosen indices in `names` @param {string[]} names
  */
 export function hostsText(chosen, names) {

@@ -12,7 +12,7 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [h] hosts; see `linkedHosts`
  * @property {string} [d] ids of devices
  * @property {string} [sel] selected window, event, gap, finding or other item of the view
- * @property {string} [st] step or range of steps
+ * @property {string} [st] step, or range of steps; in Device also `mean` or `all`
  * @property {string} [fi] finding that led to the selected gap
  * @property {string} [f] filters of the view's list
  * @property {string} [o] sort order of the view's table: a column's key, with `-` descending
@@ -224,7 +224,7 @@ export function createLink(defaultSession) {
      */
     set,
     /**
-     * Replaces some keys after a moment without further changes, at the latest before the next `set` or `address`.
+     * Replaces some keys a moment after the first of several changes, at the latest before the next `set` or `address`.
      * @param {LinkState} changes
      */
     setLater(changes) {

@@ -1,4 +1,7 @@
-/** Two regions for screen readers: a polite one, updated at most every 2 s, and one for errors. */
+/**
+ * Two regions for screen readers: a polite one, updated at most every 2 s except after a user's action, and one for
+ * errors.
+ */
 
 import { h } from './dom.js';
 import { escapeInvisible } from './escapes.js';

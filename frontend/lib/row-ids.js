@@ -1,6 +1,6 @@
 /** Ids of the timeline's rows: `h0.ann` and `h0.t3` of a host, `h0.d1.ops` of a device. */
 
-const ROW_ID = /^h(\d+)\.(?:d(\d+)\.)?(\w+)/;
+const ROW_ID = /^h(\d+)\.(?:d(\d+)\.)?(\w+)$/;
 
 /**
  * The parts of a row's id.

@@ -127,7 +127,7 @@ export function partColumns(head, items, field, show = (text) => text) {
 }
 
 /**
- * A sum over all hosts, shown with `≥` while hosts are still being read.
+ * A sum over all hosts, shown with `≥` unless all hosts are read.
  * @param {import('./dom.js').Child} text
  */
 export const sumText = (text) => h('span', { class: 'sum' }, text);

@@ -66,7 +66,8 @@ const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), te
 const COLUMNS_OF_OTHER_WORDS = /^(Bound by|Join)\b/;
 
 /**
- * The term that a text names, ignoring case, a unit (`Stall, ms`) and a sort arrow; null if the text is not a term.
+ * The term that a text names, ignoring case, a sort arrow, and all from a comma (`Stall, ms`), a bracket or ` a step`
+ * on; null if the text is not a term.
  * @param {string} text
  * @param {string} [head] of the text's column; in columns of other words, the term is that of the head
  */

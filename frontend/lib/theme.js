@@ -5,10 +5,10 @@ import { CLASSES } from './classes.js';
 /** @typedef {{fill: string, on: string, edge: string}} Tone */
 /**
  * @typedef {object} Palette
- * @property {string} bg colours of the style sheet, `ink3` for `--ink-3`, here and below
+ * @property {string} bg colours of the style sheet, `ink3` for `--ink-3`, here and in the next lines
  * @property {string} surface
  * @property {string} surface2
- * @property {string} wash
+ * @property {string} wash `--accent-wash`
  * @property {string} line
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
  * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
@@ -68,7 +68,7 @@ export function mix(from, to, share) {
   return '#' + mixed.map((value) => value.toString(16).padStart(2, '0')).join('');
 }
 
-/** Reads all colours from the style sheet. @returns {Palette} */
+/** Reads the palette from the style sheet. @returns {Palette} */
 export function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();

@@ -7,7 +7,7 @@ import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpS
 export type Gain = Pick<GroupedFinding, "share" | "basis" | "change">;
 /** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
 export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
-/** A gap of one core. `isCopy`: derived from the same gap on another core, whose times by class it has. */
+/** A gap of one core. `isCopy`: derived from the same gap on another core, whose shares by class it has. */
 export type GapItem = Gap & { isCopy?: boolean };
 export interface DutyDevice {
   id: string; name: string; host: string; duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>;

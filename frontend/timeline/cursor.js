@@ -9,11 +9,23 @@ import { sliceTexts, laneText } from './slice-style.js';
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /**
+ * The index of the cursor's slice, -1 between slices. Other columns may have arrived since the cursor moved there. A
+ * slice without length contains no instant, so it is found by its start.
+ * @param {import('./columns.js').Columns} columns
+ * @param {DrawnSlice} cursor
+ */
+function indexAt(columns, { index, start_ps }) {
+  if (columns.start[index] === start_ps) return index;
+  const sameStart = columns.start.indexOf(start_ps);
+  return sameStart < 0 ? sliceOf(columns, start_ps) : sameStart;
+}
+
+/**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.announce
  * @param {(slice: DrawnSlice) => string} on.wait text of an op's wait for another host; empty if it does not wait
- * @param {(summary: import('../lib/routes').EventSummary) => void} on.openEvent opens an event outside the loaded span
+ * @param {(summary: import('../lib/routes').EventSummary) => void} on.openEvent opens an event that the server found
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
@@ -92,14 +104,14 @@ export function createCursor(model, lanes, on) {
       const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
       const { lane, cursor, ps } = from;
-      const current = cursor ? sliceOf(columns, cursor.start_ps) : -1;
+      const current = cursor ? indexAt(columns, cursor) : -1;
       const later = firstAfter(columns, ps);
       // A cursor between slices moves to those around it; without a cursor, the first move leads to the slice at `ps`.
       const index = current >= 0 ? current + direction : cursor && direction < 0 ? later - 1 : later;
       const slice = drawnSlice(scene, lane, index);
       if (slice) return moveCursor(slice, sliceText(slice));
       const end = direction > 0 ? 'This row has no later slice.' : 'This row has no earlier slice.';
-      // All gaps are loaded: the server has no others.
+      // The server finds neighbours of events, not of gaps.
       if (lane.row.kind === 'gaps') on.announce(end);
       else {
         void selectNeighbour(

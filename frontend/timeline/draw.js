@@ -100,7 +100,7 @@ export function penOn(canvas, width, height, palette) {
     let measured = widths.get(key);
     if (measured === undefined) {
       if (widths.size > MAX_MEASURED_TEXTS) widths.clear();
-      measured = context.measureText(text).width;
+      measured = context.measureText(escapeInvisible(text)).width;
       widths.set(key, measured);
     }
     return measured;

@@ -2,7 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy } from '../lib/totals.js';
-import { timeText } from '../lib/format.js';
+import { count, timeText } from '../lib/format.js';
 import { get, createLatestChannel, RequestError, getShared } from '../lib/api.js';
 import { eachCore } from '../gaps/group.js';
 import { repeat } from './columns.js';
@@ -86,7 +86,6 @@ export function withGapRows(rows, gaps) {
 export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices.rows, ...gaps]) });
 
 const ALIGNED = 'Gaps are hidden while device rows are aligned to host steps; press t to end the alignment.';
-const NO_GAPS = 'No gap of 10\u202fµs or more.';
 const LOADING = 'The gaps are not loaded yet.';
 
 /**
@@ -97,8 +96,9 @@ const LOADING = 'The gaps are not loaded yet.';
  * @param {(text: string) => void} on.announce announces a text
  * @param {(device: string) => string} on.deviceName
  * @param {(device: string) => number|null} on.comparedHost the index of the host whose gap is shown beside a device's
- * @param {(index: number, total: number, device: string) => void} on.position gets the index of the selected gap, -1
- *   without one, and the number of gaps on the device
+ * @param {(index: number, gapCount: number, device: string, among: string) => void} on.position gets the index of the
+ *   selected gap, -1 without one, and the number of loaded gaps on the device; `among` says which gaps are loaded if
+ *   not all are
  * @param {(summary: import('../lib/routes').EventSummary) => void} on.open opens an event
  */
 export function createGaps(model, lanes, on) {
@@ -147,7 +147,12 @@ export function createGaps(model, lanes, on) {
     }
   }
 
-  const noGapsText = () => (!answer && on.session()?.devices.length ? LOADING : NO_GAPS);
+  /** Whether the server has sent all gaps: of many, it sends the longest. */
+  const hasAllGaps = () => answer?.count === [...gapsByDevice.values()].flat().length;
+  const amongText = () => (answer && !hasAllGaps() ? ` among the ${count(answer.items.length)} longest` : '');
+
+  const noGapsText = () =>
+    !answer && on.session()?.devices.length ? LOADING : `No gap of 10\u202fµs or more${amongText()}.`;
 
   /** The gaps of the selection's device, else of the first chosen device with gaps, in order of time. */
   function currentGaps() {
@@ -202,9 +207,8 @@ export function createGaps(model, lanes, on) {
      */
     async fetchGap(query) {
       await ready;
-      const listedGaps = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       const deviceGaps = gapsByDevice.get(query.device);
-      if (answer?.count === listedGaps && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
+      if (hasAllGaps() && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
       return gapChannel.get({ ...query, other_host: on.comparedHost(query.device) });
@@ -229,6 +233,7 @@ export function createGaps(model, lanes, on) {
         selection?.kind === 'gap' ? deviceGaps.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1,
         deviceGaps.length,
         deviceGaps[0]?.device ?? '',
+        amongText(),
       );
     },
     /**
@@ -247,10 +252,10 @@ export function createGaps(model, lanes, on) {
     /** Shows the longest gap of the shown devices; called again, the next one by length. */
     longest() {
       const { selection, align } = model.state;
-      const devices = new Set(on.devices());
-      const byLength = [...gapsByDevice.values()]
-        .flat()
-        .filter((gap) => !(/** @type {GapItem} */ (gap).isCopy) && devices.has(gap.device))
+      const shownGaps = on.devices().flatMap((device) => /** @type {GapItem[]} */ (gapsByDevice.get(device) ?? []));
+      // The same gap on several cores counts once, on the core that findings link to if that core is shown.
+      const byLength = [...groupBy(shownGaps, 'index').values()]
+        .map((gaps) => gaps.find(({ isCopy }) => !isCopy) ?? gaps[0])
         .sort((a, b) => b.duration_ps - a.duration_ps);
       const isShown =
         selection?.kind === 'gap' &&
@@ -274,7 +279,7 @@ export function createGaps(model, lanes, on) {
       if (align) on.announce(ALIGNED);
       else if (at >= 0) show(deviceGaps[at]);
       else if (!deviceGaps.length) on.announce(noGapsText());
-      else on.announce(direction > 0 ? 'This device has no later gap.' : 'This device has no earlier gap.');
+      else on.announce(`This device has no ${direction > 0 ? 'later' : 'earlier'} gap${amongText()}.`);
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
     outlinePiece(piece) {

@@ -33,7 +33,8 @@ export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
  * Lays out the groups. The host of `focusDevice`, else the first one, shows all its rows and one device. For
- * comparison, the other hosts show their classes and the runs of the same device. All can be unfolded.
+ * comparison, the other hosts show their classes and the runs of the same device, or if there are many, only their
+ * heads. All can be unfolded.
  * @param {import('./layout.js').Stack} stack
  * @param {Row[]} rows
  * @param {import('./layout.js').LayoutOptions} options
@@ -67,7 +68,8 @@ export function layoutGroups(
 
   /** @param {string} name @param {Row[]} hostRows */
   function addGroup(name, hostRows) {
-    const id = groupOf(hostRows[0]);
+    // Ids of rows of gaps name no host.
+    const id = groupOf(hostRows.find(({ kind }) => kind !== 'gaps') ?? hostRows[0]);
     const isFull = name === fullHost;
     const isOpen = open.get(id) ?? (names.length <= MAX_OPEN_HOSTS || isFull);
     const steps = hostRows.find(({ kind }) => kind === 'steps');

@@ -37,7 +37,7 @@ const MAX_FOLDED_ROWS = 16;
  *   whose slices it needs
  * @param {() => import('./columns.js').Slices|null} on.slices
  * @param {Pick<ReturnType<typeof import('./waits.js').createWaits>, 'bars'|'delayed'>} on.waits
- * @param {(natural: number) => number} on.height gets the height that all lanes need and returns that of the view, px
+ * @param {(natural: number) => number} on.height gets the height that all lanes need and returns the available one, px
  * @param {(palette: import('../lib/theme.js').Palette) => void} on.drawn called after each drawing
  */
 export function createLanes(model, on) {
@@ -323,7 +323,7 @@ export function inLaneOrder(devices, session) {
 }
 
 /**
- * The layout's options about hosts: the slowest host is at the top, the median one at the bottom.
+ * The layout's options about hosts: if only some have rows, the slowest is at the top and the median one at the bottom.
  * @param {Ready} session
  * @returns {Pick<LayoutOptions, 'severalHosts'|'shortNames'|'firstHosts'|'lastHosts'|'rankLabels'>}
  */

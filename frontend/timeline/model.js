@@ -33,7 +33,7 @@ const MIN_VISIBLE_PX = 4;
 /** Selections that only other views show: a finding, a pattern of gaps. */
 const SELECTION_OF_OTHER_VIEWS = /^(fin|pat):/;
 
-/** State that the opening of a session resets. */
+/** State that is reset whenever the state is taken from the link. */
 const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
 
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
@@ -88,7 +88,6 @@ export function createModel(link, lanesPx) {
       const fits = (/** @type {Span|null} */ linked) => linked !== null && linked.start_ps < duration;
       set({
         ...EMPTY,
-        hits: [],
         open: foldsValue(x),
         window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
@@ -100,10 +99,10 @@ export function createModel(link, lanesPx) {
           : '',
       ].filter(Boolean);
     },
-    /** Leaves the session: pending answers become stale. */
+    /** Leaves the session: pending answers become stale, hits and alignment are cleared. */
     leave() {
       closedSessionCount += 1;
-      set({ align: null });
+      set({ align: null, hits: [] });
     },
     /**
      * Returns a function that reports whether the session and the selection are still those of this call. Answers that

@@ -54,7 +54,10 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
     if (row.device) model.fold(row.device, true);
   }
 
-  /** Selects an event, shows a gap, or zooms to the events of a merged slice. @param {DrawnSlice} slice */
+  /**
+   * Selects an event or the time of a class, shows a gap, or zooms to the events of a merged slice.
+   * @param {DrawnSlice} slice
+   */
   function selectSlice(slice) {
     const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = slice;
     if (row.kind === 'gaps') {

@@ -37,7 +37,7 @@ const MAX_ARROWS = 32;
 const MIN_EDGE_DISTANCE_PX = 8;
 /** Arrows narrower than this are straight lines if they are higher than wide. */
 const MIN_CURVE_PX = 24;
-/** Distances between the ruler's ticks, for windows of more or less than 100 ns per pixel. */
+/** Least distances between the ruler's ticks, for windows of more or less than 100 ns per pixel. */
 const TICK_PX = { coarse: 40, fine: 60 };
 const FINE_PS_PER_PX = 1e5;
 /** Bold text is about this much wider. */
@@ -55,8 +55,8 @@ export const arrowsOf = (event, flow) => [
 ];
 
 /**
- * The times at which an arrow begins and ends. It begins at the end of the source; if the target begins earlier, within
- * the source or at its start.
+ * The times at which an arrow begins and ends: at the end of the source, and at the start of the target. If the target
+ * starts before the source's end, the arrow begins when the target starts, but not before the source.
  * @param {Arrow} arrow
  */
 export const arrowTimes = ({ from, to }) => ({

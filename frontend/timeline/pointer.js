@@ -79,7 +79,9 @@ export function followPointer(element, act) {
       drag = null;
       if (name === 'pointerup' && endedDrag && !endedDrag.moved) act.click(x, y);
       else if (name === 'pointerup' && endedDrag?.mode === 'select') {
-        act.select(spanBetween(roundToNs(at), endedDrag.anchor));
+        const span = spanBetween(roundToNs(at), endedDrag.anchor);
+        // A drag that returns to its start selects nothing.
+        if (span.end_ps > span.start_ps) act.select(span);
       }
       act.preview(null);
     });

@@ -24,7 +24,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {number} start_ps @property {number} end_ps as drawn
  * @property {number} real_ps its true start
  * @property {number} length_ps its true length
- * @property {string} name its name, or the label of its class
+ * @property {string} name its name, else the longest candidate for its text, such as the label of its class
  * @property {number} classIndex @property {number} count @property {number} busy_ps as in the columns
  * @property {string|null} event id: `<host index>.<number of the event>`
  */

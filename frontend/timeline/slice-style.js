@@ -12,7 +12,7 @@ import { COLLECTIVE, OP_CLASSES, STALL, sliceOf } from './columns.js';
 const PHASE_TONES = 6;
 
 /**
- * The tones of phases, spread over all tones.
+ * The tones of phases: up to six phases have a tone each; of more, consecutive ones share a tone.
  * @param {string[]} phases in host order
  * @returns {Map<string, number>} from names to indices of tones
  */

@@ -47,8 +47,9 @@ export function createSplitter(onMove, viewHeight) {
   return {
     element,
     /**
-     * The height of the lanes, px: at most what they need. If the user chose a height of the panel, the rest of the
-     * view; otherwise what the panel leaves, and at most 62 % of the view except in a low window.
+     * The height of the lanes, px: at most what they need, but at least `MIN_LANES_PX`. If the user chose a height of
+     * the panel, the rest of the view; otherwise what the panel leaves, and at most `LANES_SHARE` of the view, unless
+     * the panel states its need in a low window.
      * @param {number} natural the height that the lanes need, px
      * @param {number} above the height of the view above the lanes, px
      * @param {number} panelPx the height that the panel needs, px; 0 if it takes the rest

@@ -210,11 +210,11 @@ export function createToolbar(on) {
       time.focus();
     },
     /**
-     * Shows the position of the selected gap among those of its device; hides the buttons if there are no gaps.
+     * Shows the position of the selected gap among the loaded ones of its device; hides the buttons if there are none.
      * @param {number} index -1: no gap is selected
      * @param {number} total
      * @param {string} device name
-     * @param {string} title name with its host
+     * @param {string} title name with its host, and which gaps are loaded if not all are
      */
     setGap(index, total, device, title) {
       gaps.classList.toggle('hidden', !total);

@@ -112,9 +112,9 @@ export function timelineView(app) {
     devices: () => app.tracedSelection().devices,
     announce: live.announceNow,
     deviceName,
-    position(index, total, device) {
+    position(index, gapCount, device, among) {
       const shortDevice = session?.devices.find(({ id }) => id === device)?.name ?? device;
-      toolbar.setGap(index, total, shortDevice, deviceName(device));
+      toolbar.setGap(index, gapCount, shortDevice, deviceName(device) + among);
     },
     open,
     comparedHost,

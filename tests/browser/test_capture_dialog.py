@@ -11,21 +11,25 @@ from helpers import refusing_port
 from playwright.sync_api import Locator, Page, expect
 
 
-@pytest.fixture
-def logdir(tmp_path: Path) -> Path:
-    return tmp_path
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The logdir of the tests that make no capture."""
+    return tmp_path_factory.mktemp("empty")
 
 
-@pytest.fixture
-def tensorboard(logdir: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A TensorBoard over the empty logdir of the test, with the flag of its parameter."""
-    with serving(logdir, *([request.param] if hasattr(request, "param") else [])) as address:
+@pytest.fixture(scope="module")
+def tensorboard(logdir: Path) -> Iterator[str]:
+    with serving(logdir) as address:
         yield address
 
 
 @pytest.fixture
 def dialog(page: Page, tensorboard: str) -> Locator:
-    """The dialog, opened over an empty logdir."""
+    return open_dialog(page, tensorboard)
+
+
+def open_dialog(page: Page, tensorboard: str) -> Locator:
+    """Opens the page of a TensorBoard over an empty logdir, and in it the dialog."""
     page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
     expect(page.get_by_test_id("no-sessions")).to_be_visible()
     page.get_by_test_id("capture-button").click()
@@ -38,15 +42,24 @@ def refused_ports() -> Iterator[tuple[int, int]]:
         yield first, second
 
 
+@pytest.fixture
+def own_tensorboard(tmp_path: Path, origins: list[str]) -> Iterator[str]:
+    """A TensorBoard over the test's folder. Must be requested before `page`, which it has to outlast."""
+    with serving(tmp_path) as address:
+        origins.append(address)
+        yield address
+
+
 def test_a_capture_made_in_the_tab_opens_in_the_tab(
-    page: Page, dialog: Locator, logdir: Path, profiler_server: str
+    own_tensorboard: str, page: Page, tmp_path: Path, profiler_server: str
 ) -> None:
+    dialog = open_dialog(page, own_tensorboard)
     dialog.get_by_label("Addresses").fill(profiler_server)
     dialog.get_by_label("Duration").fill("600")
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden(timeout=30_000)
     page.wait_for_selector("main[data-state=ready]", timeout=60_000)
-    [session] = (logdir / "plugins/profile").iterdir()
+    [session] = (tmp_path / "plugins/profile").iterdir()
     expect(page.get_by_test_id("session-select")).to_have_value(session.name)
     expect(page.get_by_test_id("environment")).to_contain_text("JAX")
     # A second capture opens as well.
@@ -123,8 +136,9 @@ def test_the_focus_stays_in_the_dialog_and_goes_back(page: Page, dialog: Locator
     expect(page.get_by_test_id("capture-button")).to_be_focused()
 
 
-@pytest.mark.parametrize("tensorboard", ["--xla_insights_capture=off"], indirect=True)
-def test_no_button_where_capturing_is_off(page: Page, tensorboard: str) -> None:
-    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
-    expect(page.get_by_test_id("no-sessions")).to_be_visible()
-    expect(page.get_by_role("button", name="Capture")).to_have_count(0)
+def test_no_button_where_capturing_is_off(page: Page, origins: list[str], logdir: Path) -> None:
+    with serving(logdir, "--xla_insights_capture=off") as tensorboard:
+        origins.append(tensorboard)
+        page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
+        expect(page.get_by_test_id("no-sessions")).to_be_visible()
+        expect(page.get_by_role("button", name="Capture")).to_have_count(0)

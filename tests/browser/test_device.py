@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
 from browser.tables import column, ps
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 MS = 10**9
 STEP = "Training_Step"
@@ -23,25 +21,11 @@ def demo() -> str:
     return session_named("synthetic_transformer")
 
 
-@pytest.fixture(scope="module")
-def shared_xi(browser: Browser, browser_context_args: dict[str, Any], tensorboard: str) -> Iterator[Xi]:
-    """A page shared by all tests; none may log an error."""
-    complaints: list[str] = []
-    context = browser.new_context(**browser_context_args)
-    page = context.new_page()
-    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield Xi(page, tensorboard)
-    context.close()
-    assert not complaints
-
-
 @pytest.fixture
-def xi(shared_xi: Xi, demo: str) -> Xi:
-    """The shared page with the view just opened."""
-    shared_xi.open(demo, v="device")
-    return shared_xi
+def xi(xi: Xi, demo: str) -> Xi:
+    """The page with the view just opened."""
+    xi.open(demo, v="device")
+    return xi
 
 
 def own_times(xi: Xi) -> dict[str, float]:
@@ -178,27 +162,27 @@ def test_the_rest_is_one_row_that_opens(xi: Xi) -> None:
     assert sum(ps(column(table, "Own time"))) == 84_300_000_000
 
 
-def test_ops_that_the_first_answer_omits_are_requested(shared_xi: Xi, case_study: str) -> None:
-    shared_xi.open(case_study, v="device", dd="0.0", st="all")
-    whole = shared_xi.document("device", case_study, cores="0.0", steps="all", whole="1")
-    first = shared_xi.document("device", case_study, cores="0.0", steps="all")
+def test_ops_that_the_first_answer_omits_are_requested(xi: Xi, case_study: str) -> None:
+    xi.open(case_study, v="device", dd="0.0", st="all")
+    whole = xi.document("device", case_study, cores="0.0", steps="all", whole="1")
+    first = xi.document("device", case_study, cores="0.0", steps="all")
     assert len(first["ops"]["op"]) < len(whole["ops"]["op"])
-    rest = shared_xi.page.get_by_test_id("op-rest")
+    rest = xi.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
     times = [
-        *ps(column(shared_xi.page.get_by_test_id("op-table"), "Own time")),
+        *ps(column(xi.page.get_by_test_id("op-table"), "Own time")),
         *ps(rest.locator("[data-ps]")),
     ]
     assert sum(times) == whole["total"]["self_ps"]
     last = whole["ops"]["op"][-1]
     assert last not in first["ops"]["op"]
-    shared_xi.press("/")
-    shared_xi.page.keyboard.type(last)
-    shared_xi.idle()
-    assert last in ops_listed(shared_xi)
-    shared_xi.open(case_study, v="device", dd="0.0", st="all", f=f"op:{last}")
-    shared_xi.idle()
-    assert last in ops_listed(shared_xi)
+    xi.press("/")
+    xi.page.keyboard.type(last)
+    xi.idle()
+    assert last in ops_listed(xi)
+    xi.open(case_study, v="device", dd="0.0", st="all", f=f"op:{last}")
+    xi.idle()
+    assert last in ops_listed(xi)
 
 
 def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
@@ -257,37 +241,37 @@ def test_a_row_leads_to_its_source_and_its_longest_run(xi: Xi) -> None:
     assert xi.link()["v"] == "device"
 
 
-def test_a_finding_leads_to_its_annotation_and_op(shared_xi: Xi, demo: str) -> None:
-    shared_xi.open(demo, v="overview")
-    shared_xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
-    shared_xi.ready()
+def test_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
+    xi.open(demo, v="overview")
+    xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
+    xi.ready()
     expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
-    assert {name: shared_xi.link()[name] for name in expected} == expected
-    selected = shared_xi.page.locator("[data-testid=view-device] tr[aria-selected=true]")
+    assert {name: xi.link()[name] for name in expected} == expected
+    selected = xi.page.locator("[data-testid=view-device] tr[aria-selected=true]")
     assert [row.get_attribute("data-testid") for row in selected.all()] == [
         f"device-ann-{ATTENTION}",
         "op-row",
     ]
 
 
-def test_without_flops_only_times_are_shown(shared_xi: Xi) -> None:
-    shared_xi.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
-    assert shared_xi.text("roofline-none") == "The capture has no FLOP or byte counts."
-    heads = shared_xi.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
+def test_without_flops_only_times_are_shown(xi: Xi) -> None:
+    xi.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
+    assert xi.text("roofline-none") == "The capture has no FLOP or byte counts."
+    heads = xi.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
     assert heads == ["Annotation", "Time, ms", "Share"]
-    assert shared_xi.text("device-hosts").startswith("Covers 2 of 16 hosts")
-    assert shared_xi.text("kpi-mfu").startswith("–")
-    shared_xi.page.get_by_test_id("device-step").select_option("all")
-    shared_xi.idle()
-    expect(shared_xi.page.get_by_test_id("device-hosts")).to_have_count(0)
+    assert xi.text("device-hosts").startswith("Covers 2 of 16 hosts")
+    assert xi.text("kpi-mfu").startswith("–")
+    xi.page.get_by_test_id("device-step").select_option("all")
+    xi.idle()
+    expect(xi.page.get_by_test_id("device-hosts")).to_have_count(0)
     # The times of ops are unknown if their host is not in memory: the timeline searches.
-    shared_xi.page.get_by_test_id("op-show").first.click()
-    shared_xi.ready()
-    assert shared_xi.link()["q"] == "name:all-reduce.1"  # not all-reduce.10
+    xi.page.get_by_test_id("op-show").first.click()
+    xi.ready()
+    assert xi.link()["q"] == "name:all-reduce.1"  # not all-reduce.10
 
 
-def test_states_without_peaks_or_devices(shared_xi: Xi, demo: str) -> None:
-    page = shared_xi.page
+def test_states_without_peaks_or_devices(xi: Xi, demo: str) -> None:
+    page = xi.page
 
     def without_peaks(route: Route) -> None:
         answer = route.fetch().json()
@@ -300,13 +284,13 @@ def test_states_without_peaks_or_devices(shared_xi: Xi, demo: str) -> None:
         route.fulfill(json=answer | {"devices": {name: [] for name in answer["devices"]}})
 
     page.route("**/data/device?**", without_peaks)
-    shared_xi.open(demo, v="device")
+    xi.open(demo, v="device")
     expect(page.get_by_test_id("set-peaks")).to_be_visible()
-    assert len(shared_xi.drawn("dots")) > 10
+    assert len(xi.drawn("dots")) > 10
     page.unroute("**/data/device?**")
 
     page.route("**/data/session?**", without_devices)
-    shared_xi.open(demo, wait=False, v="device")
+    xi.open(demo, wait=False, v="device")
     page.wait_for_selector("main[data-state=empty]")
     expect(page.locator("main")).to_contain_text("needs a device plane")
     page.unroute("**/data/session?**")

@@ -32,6 +32,20 @@ test('requests about an open session have the fingerprint of its files', async (
   ]);
 });
 
+test('an answer that breaks off is reported as an unreachable server, one that is not JSON by its status', async () => {
+  const failWith = async (/** @type {Error} */ error) => {
+    globalThis.fetch = async () => /** @type {any} */ ({ ok: true, status: 200, json: () => Promise.reject(error) });
+    return get('counts', { session: 'c' }).catch(({ message, status }) => [status, message]);
+  };
+  assert.deepEqual(await failWith(new SyntaxError('Unexpected token <')), [
+    200,
+    'The server answered 200 to data/counts.',
+  ]);
+  const [status, message] = await failWith(new TypeError('network error'));
+  assert.equal(status, 0);
+  assert.match(message, /cannot be reached/);
+});
+
 test('a session whose changed files were read is reported once', async () => {
   /** @type {string[]} */
   const rereadSessions = [];

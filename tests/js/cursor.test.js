@@ -19,9 +19,11 @@ const COLUMNS = {
   busy: [0, 0, 0],
   event: [7, 8, 9],
 };
+/** The same with an instant at 40 ps. */
+const WITH_INSTANT = { ...COLUMNS, end: [10, 40, 90] };
 
 /** The name of the slice to which an arrow key moves a cursor at an instant. */
-function moveFrom(start_ps, direction) {
+function moveFrom(start_ps, direction, columns = COLUMNS) {
   const state = {
     cursor: { lane: LANE, start_ps, real_ps: start_ps },
     selection: null,
@@ -29,7 +31,7 @@ function moveFrom(start_ps, direction) {
   };
   const lanes = {
     lanes: [LANE],
-    scene: () => ({ slices: { names: ['a', 'b', 'c'], rows: new Map([['h0.t0', [COLUMNS]]]) } }),
+    scene: () => ({ slices: { names: ['a', 'b', 'c'], rows: new Map([['h0.t0', [columns]]]) } }),
     reveal() {},
   };
   createCursor({ state, set: (patch) => Object.assign(state, patch) }, lanes, { announce() {}, wait: () => '' })
@@ -39,6 +41,10 @@ function moveFrom(start_ps, direction) {
 
 test('arrow keys move from a slice to its neighbours', () => {
   assert.deepEqual([moveFrom(40, 1), moveFrom(40, -1)], ['c', 'a']);
+});
+
+test('arrow keys move from an event without duration to its neighbours', () => {
+  assert.deepEqual([moveFrom(40, 1, WITH_INSTANT), moveFrom(40, -1, WITH_INSTANT)], ['c', 'a']);
 });
 
 test('arrow keys move from an instant between slices to the slices around it', () => {

@@ -71,7 +71,7 @@ test('peaks are shown with their source', () => {
   );
 });
 
-test('unknown peaks are those of all devices of a kind', () => {
+test('the text on unknown peaks is about one device, or about several', () => {
   const unknown = { flops_per_s: null, bytes_per_s: null };
   const textOf = (count) =>
     missingPeaksText({ ...unknown, source: null, devices: [{ ...unknown, kind: 'GPU', count }] });

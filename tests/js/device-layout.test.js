@@ -32,7 +32,7 @@ test('axes begin at whole decades below the ops, contain the ridge, and end abov
   assert.deepEqual(axesOf([...rows, { ...rows[0], ps: MS / 1000, intensity: 1e-6 }], roof).x, [0, 4]);
 });
 
-test('areas of dots are proportional to time; smaller dots are drawn last', () => {
+test('areas of dots are proportional to time; of dots on top of each other the last one is found', () => {
   const axes = axesOf(rows, { flops: 1e15, bytes: 1e12 });
   const dots = dotsOf(rows, axes, 500, 300);
   assert.ok(Math.abs(dots[0].r ** 2 / dots[1].r ** 2 - 30 / 25) < 1e-9);

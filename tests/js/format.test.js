@@ -57,7 +57,7 @@ test('digits are grouped from a thousand on, with a true minus', () => {
   assert.equal(format.digits(-0.0001, 1), '0.0');
 });
 
-test('a difference always has a sign', () => {
+test('a difference has a sign unless it is 0', () => {
   assert.equal(format.difference(20.8), '+20.8');
   assert.equal(format.difference(-58.2), '−58.2');
   assert.equal(format.difference(0), '0.0');
@@ -81,4 +81,5 @@ test('long names are cut in the middle', () => {
   assert.equal(cut.length, 16);
   assert.ok(cut.startsWith('SyncTensor') && cut.endsWith('41937'));
   assert.equal(format.cutMiddle('forward', 16), 'forward');
+  assert.equal(format.cutMiddle('😀'.repeat(10), 11), '😀😀😀…😀');
 });

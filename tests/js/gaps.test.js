@@ -82,6 +82,61 @@ test('a gap in the link has its exact start; its end comes with the answer', () 
   assert.equal(selectionValue('gap:nothing'), null);
 });
 
+/** Gaps of two cores, of which the first is listed, with the chosen devices; texts are announced, selections kept. */
+async function gapsOf(devices, items, count = items.length) {
+  const query = { session: 'a', hosts: null };
+  globalThis.fetch = async () => /** @type {any} */ ({ ok: true, json: async () => ({ items, count, strip: [] }) });
+  const texts = [];
+  const state = { selection: null, align: null, window: { start_ps: 0, end_ps: 1000 } };
+  const model = { state, bringIntoView() {}, select: (selection) => { state.selection = selection; } };
+  let gaps;
+  const open = (arrived, failed) => {
+    gaps = createGaps(/** @type {any} */ (model), /** @type {any} */ ({ reveal() {} }), {
+      arrived,
+      failed,
+      session: () => ({ query, devices: ['TPU:0', 'TPU:1'], rows: [] }),
+      devices: () => devices,
+      announce: (text) => texts.push(text),
+      deviceName: (device) => device,
+    });
+    gaps.open({ query, devices: ['TPU:0', 'TPU:1'] });
+  };
+  await new Promise(open);
+  return { gaps, texts, state };
+}
+const onBothCores = (index, start_ps, duration_ps) => ({
+  index,
+  cause: 'tracing',
+  by_class_ps: {},
+  devices: ['TPU:0', 'TPU:1'],
+  starts_ps: [start_ps, start_ps],
+  durations_ps: [duration_ps, duration_ps],
+  all_cores_idle_by_device_ps: [null, null],
+});
+
+test('the longest gaps are those of the shown devices; the same gap on several of them counts once', async () => {
+  const longestOf = async (...devices) => {
+    const { gaps, state } = await gapsOf(devices, [onBothCores(0, 100, 50), onBothCores(1, 500, 20)]);
+    return [1, 2, 3].map(() => {
+      gaps.longest();
+      return [state.selection.device, state.selection.start_ps];
+    });
+  };
+  assert.deepEqual(await longestOf('TPU:1', 'TPU:0'), [['TPU:0', 100], ['TPU:0', 500], ['TPU:0', 100]]);
+  assert.deepEqual(await longestOf('TPU:1'), [['TPU:1', 100], ['TPU:1', 500], ['TPU:1', 100]]);
+});
+
+test('after the last loaded gap, the text says whether the device may have others', async () => {
+  const textAfterLast = async (count) => {
+    const { gaps, texts } = await gapsOf(['TPU:0'], [onBothCores(0, 100, 50)], count);
+    gaps.showNeighbour(1);
+    gaps.showNeighbour(1);
+    return texts[1];
+  };
+  assert.equal(await textAfterLast(2), 'This device has no later gap.');
+  assert.equal(await textAfterLast(2000), 'This device has no later gap among the 1 longest.');
+});
+
 test('before the gaps are loaded, a request for one does not say that there are none', () => {
   const textWith = (devices) => {
     let text = '';

@@ -87,7 +87,7 @@ test('the host of the selected gap is shown in full, with that device; other hos
   assert.equal(lanes.find(({ label }) => label === 'TPU:0, 2').h, 10);
 });
 
-test('everything folded can be opened: a host, its rows, its other devices, one of them', () => {
+test('a host can be folded; its rows, its other devices, and one of these can be opened', () => {
   const open = (...entries) => labels(layOut({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(open(['h0', false]), ['w-0', ...OTHER('w-1')]);
   assert.deepEqual(open(['h1.rows', true]), [
@@ -107,6 +107,13 @@ test('rows of the selection are shown on every host', () => {
   const requiredDepths = new Map([['h1.t0', 0], ['h1.d2.ops', 0]]);
   const lanes = labels(layOut({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
+});
+
+test('hosts of which only devices were recorded have ids of their own', () => {
+  const gapsRow = (host) => row(host, 'modules', 'gaps', { id: `gaps.w-${host}/TPU:0`, device: `w-${host}/TPU:0` });
+  const rows = [0, 1].flatMap((host) => [gapsRow(host), ...rowsOf(host).filter(({ device }) => device)]);
+  const heads = layOut({}, rows).filter(({ kind }) => kind === 'head').map(({ id, fold }) => [id, fold.id]);
+  assert.deepEqual(heads, [['h0.head', 'h0'], ['h1.head', 'h1']]);
 });
 
 test('beyond 16 hosts all but one are folded', () => {

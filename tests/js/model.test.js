@@ -13,7 +13,16 @@ test('a fold that is opened twice stays open, and one that is closed again has i
   assert.equal(fold(false), false);
 });
 
-test('only selections of the timeline are called missing', () => {
+test('hits of the search stay when the link changes, and go with the session', () => {
+  const model = createModel(/** @type {any} */ ({ state: {}, set() {} }), () => 1000);
+  model.set({ hits: [5, 7] });
+  model.open(5e9);
+  assert.deepEqual(model.state.hits, [5, 7]);
+  model.leave();
+  assert.deepEqual(model.state.hits, []);
+});
+
+test('selections of other views are not called missing', () => {
   const messagesAbout = (/** @type {string} */ sel) =>
     createModel(/** @type {any} */ ({ state: { sel }, set() {} }), () => 1000).open(5e9);
   assert.deepEqual(messagesAbout('fin:early_sync'), []);

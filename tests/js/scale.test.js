@@ -31,6 +31,7 @@ test('zooming leaves the time under the pointer where it is', () => {
 test('small zooms and pans request the same data', () => {
   const requestOf = (start, end) => scale.fetchSpan({ start_ps: start, end_ps: end }, (end - start) / 1250, 3e12);
   assert.deepEqual(requestOf(1000e9, 1380e9), requestOf(1001e9, 1381e9));
+  assert.deepEqual(requestOf(1000e9, 1380e9), requestOf(1000e9, 1381e9));
   const { start_ps, end_ps, px } = requestOf(1000e9, 1380e9);
   assert.ok(start_ps <= 620e9 && end_ps >= 1760e9, 'three screens');
   const step = (end_ps - start_ps) / px;

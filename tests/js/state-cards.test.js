@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hostsToList, loadingText, partialText } from '../../frontend/frame/state-cards.js';
+import { hostsToList, loadingText, noSessionsCard, partialText } from '../../frontend/frame/state-cards.js';
 
 const MB = 1e6;
 const plain = (text) => text.replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');
@@ -63,4 +63,19 @@ test('of many hosts, those in progress or with errors are listed', () => {
   const ready = Array(40).fill({ state: 'ready' });
   assert.deepEqual(hostsToList([...ready, ...hosts]).map(({ state }) => state), ['reading', 'building', 'error']);
   assert.equal(hostsToList(hosts).length, 5);
+});
+
+test('without sessions, the page offers to capture only where it may', () => {
+  class FakeNode {
+    text = '';
+    setAttribute() {}
+    addEventListener() {}
+    append(...nodes) { this.text += nodes.map((node) => node.text ?? node).join(''); }
+  }
+  globalThis.Node = /** @type {any} */ (FakeNode);
+  globalThis.document = /** @type {any} */ ({ createElement: () => new FakeNode() });
+  const textIf = (capture) => noSessionsCard({ capture, message: '', note: null }, () => {}, () => {}).text;
+  assert.match(textIf(true), /from another process or from this page:.*Capture…/s);
+  assert.match(textIf(false), /from another process:/);
+  assert.doesNotMatch(textIf(false), /Capture…/);
 });

@@ -5,7 +5,7 @@ import { sorted, timeColumn } from '../../frontend/lib/table.js';
 
 const ITEMS = [{ name: 'b', ps: 1 }, { name: 'a', ps: 3 }, { name: 'c', ps: 1 }];
 
-test('ties keep the order of time, in both directions', () => {
+test('equal values keep the order of the items, in both directions', () => {
   assert.deepEqual(sorted(ITEMS, ({ ps }) => ps, false).map(({ name }) => name), ['b', 'c', 'a']);
   assert.deepEqual(sorted(ITEMS, ({ ps }) => ps, true).map(({ name }) => name), ['a', 'b', 'c']);
 });

@@ -5,7 +5,7 @@ import { positionText, hitsNote } from '../../frontend/timeline/toolbar.js';
 const N = '\u202f';
 const answer = (count, listed) => ({ count, truncated: listed < count, hits: { s: Array(listed).fill(0) } });
 
-test('a position is one among the hits that can be reached', () => {
+test('a position is one among all events found; a note says how many of them can be reached', () => {
   assert.equal(positionText(-1, 60), '60');
   assert.equal(positionText(2, 60), '3 of 60');
   assert.equal(positionText(-1, 0), 'none');
