@@ -57,8 +57,8 @@ def default_step_view(session: SessionTrace) -> DefaultStep | None:
 
 def _phases(trace: Trace, step: int, start: int, end: int) -> list[StepPhase]:
     """Returns the children of the step's annotation that overlap the step; the outermost annotations if steps are not
-    annotations. Where the host only hands steps over, the annotation may end before the step, which lasts as long as its
-    work."""
+    annotations. Where the host only hands steps over, the annotation may end before the step, which lasts as long as
+    its work."""
     host, phases = host_annotations(trace), host_phases(trace)
     indices = phases.index[phases.step == step]
     rows = host.row[indices]
