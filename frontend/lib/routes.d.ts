@@ -1562,7 +1562,7 @@ export interface HostsAnswer {
   sampled_share: number;
   /** Their kind: `all-reduce`; `null` if there are several kinds, or no collectives. */
   kind: string | null;
-  /** The classes of host time that occur, then `device`: the devices' own work in a step. */
+  /** The classes of host time that occur, then `device`, the devices' own work in a step, if there is any. */
   classes: (ClassName | "device")[];
   /** Who holds up the others, in one sentence. */
   verdict: HostsVerdict;
@@ -1668,7 +1668,7 @@ export interface IdleBetweenProgramsOfBoth {
 
 /** How batches reach the device, and whether it waits for them. */
 export interface InputPipeline {
-  /** How batches are loaded; `null` if unknown. */
+  /** How batches are loaded; of several hosts, on the first one for which it is known; `null` if unknown. */
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
   /** Number of times that the driving thread loads or waits for a batch. */
   batches: number;
@@ -1678,7 +1678,7 @@ export interface InputPipeline {
   wait_ps: number;
   /** Idle time of devices that loading explains, `infeed_ps` included; over all devices. */
   idle_ps: number;
-  /** Time that devices wait in infeed ops. */
+  /** Time that devices wait in infeed ops in gaps that are not starved: in starved ones, the host's loading counts. */
   infeed_ps: number;
   /** Time that threads load. */
   load_ps: number;
@@ -2842,7 +2842,7 @@ export interface StepColumns {
   start_ps: number[];
   /** Duration of the step. */
   duration_ps: number[];
-  /** Work of the busiest core on what the step launched. */
+  /** Work of the busiest core on what the step launched; if the steps come from a device, its work during the step. */
   device_busy_ps: number[];
   /** Number of launches. */
   executions: number[];
@@ -3204,7 +3204,7 @@ export interface ViewCounts {
   lost: number;
 }
 
-/** `data/waits`: the waits in a window, host by host, by start. */
+/** `data/waits`: the waits in a window that last a pixel or more, host by host, by start; at most the 2,000 longest. */
 export interface Waits {
   /** Ids of the devices. */
   device: string[];

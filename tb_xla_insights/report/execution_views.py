@@ -54,7 +54,7 @@ def executions(
     `step` is an index into the report's `steps` (None: the one of `default_step`, of the hosts of `devices`). `devices`
     (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. `core_steps` turns sums
     over device runs into means per step and core: all runs over runs per step, so that runs of steps that the capture
-    cuts count in the mean of a run only. It is None without steps.
+    cuts count in the mean of a run only. It is None if no whole step launched a run.
 
     Raises InputError for a step that does not exist."""
     report = whole_report(session)

@@ -43,7 +43,7 @@ class InputPipelineSums(TypedDict):
     """How batches reach the device."""
 
     kind: Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"] | None
-    """How batches are loaded; `null` if unknown."""
+    """How batches are loaded; of several hosts, on the first one for which it is known; `null` if unknown."""
     batches: int
     """Number of times that the driving thread loads or waits for a batch."""
     loader_threads: int
@@ -53,7 +53,7 @@ class InputPipelineSums(TypedDict):
     idle_ps: int
     """Idle time of devices that loading explains, `infeed_ps` included; over all devices."""
     infeed_ps: int
-    """Time that devices wait in infeed ops."""
+    """Time that devices wait in infeed ops in gaps that are not starved: in starved ones, the host's loading counts."""
     load_ps: int
     """Time that threads load."""
     load_hidden: float | None

@@ -170,7 +170,7 @@ class HostsAnswer(PartialAnswer):
     kind: str | None
     """Their kind: `all-reduce`; `null` if there are several kinds, or no collectives."""
     classes: list[ClassName | Literal["device"]]
-    """The classes of host time that occur, then `device`: the devices' own work in a step."""
+    """The classes of host time that occur, then `device`, the devices' own work in a step, if there is any."""
     verdict: HostsVerdict
     """Who holds up the others, in one sentence."""
     figures: HostsFigures

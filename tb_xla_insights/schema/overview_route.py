@@ -75,7 +75,7 @@ class StepColumns(TypedDict):
     duration_ps: list[int]
     """Duration of the step."""
     device_busy_ps: list[int]
-    """Work of the busiest core on what the step launched."""
+    """Work of the busiest core on what the step launched; if the steps come from a device, its work during the step."""
     executions: list[int]
     """Number of launches."""
     compiles: list[int]

@@ -31,7 +31,8 @@ class Step(TypedDict):
     host_ps: ByClass
     """What the driving thread did; adds up to `duration_ps`."""
     device_busy_ps: int
-    """Work of the busiest core on what the step launched, whenever it ran."""
+    """Work of the busiest core on what the step launched, whenever it ran; if the steps come from a device, its work
+    during the step."""
     device_work_ps: int | None
     """Work of a core during the step, mean of the host's cores; `null` without cores at work."""
     executions: int

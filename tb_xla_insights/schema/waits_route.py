@@ -23,7 +23,8 @@ class WaitColumns(TypedDict):
 
 
 class Waits(WaitColumns):
-    """`data/waits`: the waits in a window, host by host, by start."""
+    """`data/waits`: the waits in a window that last a pixel or more, host by host, by start; at most the 2,000
+    longest."""
 
     count: int
     """Number of waits in the window, shorter ones than those listed included."""

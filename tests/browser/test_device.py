@@ -204,10 +204,10 @@ def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
     assert xi.link()["f"] == "cat:loop fusion"
 
 
-def test_a_mean_of_one_step_is_the_chosen_one(shared_xi: Xi) -> None:
-    shared_xi.open(session_named("synthetic_dynamo_issue_lazy"), v="device", st="mean")
-    expect(shared_xi.page.get_by_test_id("device-step")).to_have_value("mean")
-    expect(shared_xi.page.get_by_test_id("kpi-work")).to_contain_text("mean of 1")
+def test_a_mean_of_one_step_is_the_chosen_one(xi: Xi) -> None:
+    xi.open(session_named("synthetic_dynamo_issue_lazy"), v="device", st="mean")
+    expect(xi.page.get_by_test_id("device-step")).to_have_value("mean")
+    expect(xi.page.get_by_test_id("kpi-work")).to_contain_text("mean of 1")
 
 
 def test_the_user_sets_the_peaks(xi: Xi) -> None:

@@ -139,7 +139,7 @@ def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page,
     expect(page.get_by_test_id("kpi-waits")).to_have_count(0)
 
 
-def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: str) -> None:
+def test_hosts_with_unrelated_clocks_are_noted_and_not_called_late(xi: Xi, page: Page, demo: str) -> None:
     note = "The clock of 1 host is not related to the others': its arrivals are not compared."
     late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
     replace_answer(page, note=note, late_us=late)

@@ -90,7 +90,7 @@ def test_a_class_that_causes_no_gap_has_no_link_in_table_and_bar(xi: Xi, page: P
     assert {name: xi.link()[name] for name in ("v", "f")} == {"v": "gaps", "f": "cause:tracing"}
 
 
-def test_a_device_alone_has_its_duty_cycle_below_the_idle_time(xi: Xi, page: Page) -> None:
+def test_a_device_alone_has_its_duty_cycle_without_a_card_for_it(xi: Xi, page: Page) -> None:
     xi.open(session_named("synthetic_dynamo_issue_lazy"), v="overview")
     expect(page.get_by_test_id("duty-one")).to_contain_text("100.0\u202f%")
     expect(page.get_by_test_id("duty-card")).to_have_count(0)
