@@ -1110,11 +1110,11 @@ export interface Finding {
   title: string;
   /** Its name within a sentence: `a compile in step 1209`. */
   brief: string;
-  /** The evidence, in at most two sentences. */
+  /** The evidence, in at most two sentences; three where hosts are late for different reasons. */
   detail: string;
   /** What to change, and where. */
   advice: string;
-  /** Idle time or repeated work that it explains, over all cores. */
+  /** Time that it explains, over all cores: idle time; of findings about the device the time of stalls, exposed collectives or callbacks, or above the roofline; of late hosts the time for which cores wait for them. */
   cost_ps: number;
   /** Mean step after a fix, at best; `null` where nothing can be replayed, or nothing is to be gained. */
   step_if_fixed_ps: number | null;

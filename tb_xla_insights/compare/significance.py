@@ -27,7 +27,8 @@ _MAX_EXACT_SPLITS = 20_000
 _MAX_RANDOM_SPLITS, _MIN_RANDOM_SPLITS = 9_999, 999
 
 _MAX_CELLS = 2_000_000
-"""Splits times steps in memory at once: sessions of very many steps get fewer random splits."""
+"""Splits times steps in memory at once: sessions of very many steps get fewer random splits, but at least
+_MIN_RANDOM_SPLITS."""
 
 _FIGURES_AT_ONCE = 32
 """Figures that `test_many_means` tests at once."""

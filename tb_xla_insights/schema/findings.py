@@ -34,11 +34,12 @@ class Finding(TypedDict):
     brief: str
     """Its name within a sentence: `a compile in step 1209`."""
     detail: str
-    """The evidence, in at most two sentences."""
+    """The evidence, in at most two sentences; three where hosts are late for different reasons."""
     advice: str
     """What to change, and where."""
     cost_ps: int
-    """Idle time or repeated work that it explains, over all cores."""
+    """Time that it explains, over all cores: idle time; of findings about the device the time of stalls, exposed
+    collectives or callbacks, or above the roofline; of late hosts the time for which cores wait for them."""
     step_if_fixed_ps: int | None
     """Mean step after a fix, at best; `null` where nothing can be replayed, or nothing is to be gained."""
     step_if_fixed_at_worst_ps: int | None

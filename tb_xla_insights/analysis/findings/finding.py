@@ -38,7 +38,8 @@ class Finding:
     `title`: at most MAX_TITLE_LENGTH characters. `brief`: the finding within a sentence, as a noun phrase or a clause
     (`a compile in step 1209`, `the device waits for data`). `detail`: the evidence in at most two sentences, without
     advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed over all devices:
-    idle time, or the time of stalls, exposed collectives and callbacks. `recurs`: None if no step is affected. `fix`:
+    idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
+    wait for late hosts. `recurs`: None if no step is affected. `fix`:
     what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
     `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
