@@ -1188,7 +1188,7 @@ export interface GapAnswer {
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
-  /** The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap. */
+  /** Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others the class with most time. */
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;
@@ -1254,7 +1254,7 @@ export interface GapItem {
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
   kind: GapKind;
-  /** The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap. */
+  /** Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others the class with most time. */
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. */
   by_class_ps: Partial<Record<ClassName, number>>;

@@ -84,9 +84,9 @@ class Collective(TypedDict):
     kind: str
     """Kind of the collective: `all-reduce`, `all-gather` …"""
     count: int
-    """Number of events."""
+    """Number of events; the start and the done op of an asynchronous collective are two."""
     duration_ps: int
-    """Their time."""
+    """Their own time."""
     exposed_ps: int
     """The part of it in which nothing else runs on the device."""
 

@@ -63,7 +63,8 @@ class GapInterval(TypedDict):
     kind: GapKind
     """`starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`."""
     cause: ClassName
-    """The class with most time until the next run was enqueued; `wait` where it had been enqueued before the gap."""
+    """Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others
+    the class with most time."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
 

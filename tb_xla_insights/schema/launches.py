@@ -131,13 +131,13 @@ class EarlyLaunch(TypedDict):
     program: str | None
     """Name of the program; `null` if it is not known."""
     start_ps: int
-    """Start of the event that forced it."""
+    """Start of the synchronisation or step marker that requested it."""
     duration_ps: int
     """How long the host was held up."""
     device_ps: int
     """Device time of its runs, over all cores."""
     idle_ps: int
-    """Idle time that it explains, over all cores."""
+    """Time of the starved gaps after it, over all cores."""
 
 
 class EarlyExecution(EarlyLaunch):

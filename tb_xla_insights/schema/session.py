@@ -161,7 +161,7 @@ class Host(TypedDict):
     duty_cycle: float | None
     """Busy time over span of its devices; `null` without devices."""
     idle_ps: ByClass
-    """Idle time of its devices by what the host did, summed over devices."""
+    """Idle time of its devices in gaps of at least 10 µs by what the host did, summed over devices."""
     compiles: int
     """Number of compilations."""
     clock_offset_ps: int | None
