@@ -51,6 +51,7 @@ def test_the_default_step_is_of_the_median_host() -> None:
     report = {"steps": steps, "hosts": hosts, "findings": []}
     # On c, the shorter of the two middle steps of 20 and 30 ps.
     assert default_step(report) == 10
+    assert [default_step(report, hosts) for hosts in ({"b"}, {"a", "c"}, {"none"})] == [6, 10, 10]
     assert default_step(report | {"steps": steps[:4]}) == 2
     assert default_step(report | {"steps": []}) is None
 

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.trace.model import Trace
 
 STEPS = 8
@@ -50,6 +51,14 @@ def test_host_runs_ahead() -> None:
     trace = loop(host=10, device=500)
     assert [step.duration_ps // US for step in recorded_steps(trace)] == [10 + MARKER] * STEPS
     assert durations(trace) == [500] * STEPS
+
+
+@pytest.mark.parametrize(("wait", "phases"), [(False, []), (True, ["forward"])])
+def test_comparisons_draw_the_phases_that_overlap_the_step(wait: bool, phases: list[str]) -> None:
+    """A host that runs ahead has left the phases of a step before the step's work begins."""
+    step = default_step_view(session(loop(host=10, device=500, wait=wait)))
+    assert step is not None
+    assert [phase["name"] for phase in step["phases"]] == phases
 
 
 def test_host_waits_in_the_step_or_is_slower_than_the_device() -> None:

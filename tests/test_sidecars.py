@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import ntpath
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -21,6 +23,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.report import sidecars
 from tb_xla_insights.report.metrics import metrics_document
 from tb_xla_insights.report.sidecars import read_sidecars
 
@@ -79,6 +82,13 @@ class TestRecognition:
         finally:
             system.rm("/beside", recursive=True)
         assert metrics["fallbacks"] == {"special_i1": 12}
+
+    def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
+        monkeypatch.setattr(sidecars, "os", SimpleNamespace(path=path, sep=ntpath.sep))
+        monkeypatch.setattr(sidecars, "file_names", lambda _: ["m.txt"])
+        files = [*sidecars.sidecar_files([r"C:\logs\run\plugins\profile\s\vm.xplane.pb"])]
+        assert files == ["C:/logs/run/plugins/profile/s/m.txt", "C:/logs/run/m.txt"]
 
     def test_a_description_is_the_first_paragraph_as_one_line(
         self, run_folder: Path, capsys: pytest.CaptureFixture[str]

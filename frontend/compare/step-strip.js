@@ -18,6 +18,15 @@ const TONES = 6;
 /** Length of the axis over that of the longer step, so that the line at the step's end is visible. */
 const AXIS_LENGTH_FACTOR = 1.08;
 
+/** The server sends at most this many phases, runs and gaps of a step each. */
+const MAX_ROWS = 200;
+
+/** What the strip may leave out of steps with very many phases, runs or gaps. @param {(DefaultStep|null)[]} steps */
+export const limitText = (steps) =>
+  steps.some((step) => step && [step.phases, step.runs, step.gaps].some(({ length }) => length >= MAX_ROWS))
+    ? `Of more than ${MAX_ROWS} annotations or runs the first are drawn, of more gaps the longest.`
+    : '';
+
 /** `step 1208 · 243.2 ms` @param {DefaultStep} step */
 const stepText = ({ number, duration_ps }) =>
   [...(number === null ? [] : [`step ${number}`]), headlineTime(duration_ps)].join(' · ');
@@ -73,11 +82,11 @@ export function stepStrip(sides, open) {
         step.device?.split('/').at(-1) ?? 'device',
         step.runs.length
           ? step.runs.map((span) => {
-              const isOfPreviousStep = span.start_ps < step.start_ps;
+              const beganBefore = span.start_ps < step.start_ps;
               const time = timeText(span.duration_ps);
-              return slice(span, 'dev', isOfPreviousStep ? 'run of the previous step' : span.program, {
-                texts: isOfPreviousStep
-                  ? [`run of the previous step, ${time}`, 'previous step']
+              return slice(span, 'dev', `${span.program}${beganBefore ? ', begun before the step' : ''}`, {
+                texts: beganBefore
+                  ? [`begun before the step, ${time}`, 'begun before']
                   : [`${span.program} ${time}`, `${shortProgram(span.program)} ${time}`, shortProgram(span.program)],
               });
             })
@@ -97,6 +106,8 @@ export function stepStrip(sides, open) {
     ].flat();
   }
 
+  const limit = limitText(sides.map(([, step]) => step));
   return h('div', { class: 'axis', 'data-testid': 'compare-strip' },
-    axisGrid(length, unit), sides.flatMap(([name, step]) => (step ? lanes(name, step) : [])));
+    axisGrid(length, unit), sides.flatMap(([name, step]) => (step ? lanes(name, step) : [])),
+    limit && [h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, limit)]);
 }

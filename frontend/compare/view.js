@@ -216,6 +216,7 @@ export function compareView(app) {
         ),
       );
     const annotationPaths = new Set(comparison.annotations.map(({ path }) => path));
+    const phases = comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host }));
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
     fill(
       element,
@@ -231,13 +232,15 @@ export function compareView(app) {
         card(
           'One step, same axis',
           { note: 'the step of median length of each session, from its start; one device' },
-          stepStrip(
-            [
-              ['A', step.a],
-              ['B', step.b],
-            ],
-            (name, state) => app.open(name === 'A' ? state : { ...swapped, ...state }),
-          ),
+          step.a || step.b
+            ? stepStrip(
+                [
+                  ['A', step.a],
+                  ['B', step.b],
+                ],
+                (name, state) => app.open(name === 'A' ? state : { ...swapped, ...state }),
+              )
+            : h('p', { class: 'secondary' }, 'Neither session has steps.'),
         ),
         pairCard(
           'Host time per step, by class',
@@ -280,22 +283,24 @@ export function compareView(app) {
       h(
         'div',
         { class: 'side' },
-        pairCard(
-          'Phases',
-          'host time per step',
-          TABLES.phase_differences,
-          comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
-          ({ path }) => ownName(path, annotationPaths),
-          { isWide: true },
-        ),
-        pairCard(
-          'Executions',
-          `overhead of a run${listedRows(programs, row_counts.programs, 'with most device time')}`,
-          TABLES.overhead_differences,
-          programs.map((row) => ({ ...row, ...row.overhead })),
-          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
-          { isWide: true },
-        ),
+        phases.length > 0 &&
+          pairCard(
+            'Phases',
+            'host time per step',
+            TABLES.phase_differences,
+            phases,
+            ({ path }) => ownName(path, annotationPaths),
+            { isWide: true },
+          ),
+        programs.length > 0 &&
+          pairCard(
+            'Executions',
+            `overhead of a run${listedRows(programs, row_counts.programs, 'with most device time')}`,
+            TABLES.overhead_differences,
+            programs.map((row) => ({ ...row, ...row.overhead })),
+            ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
+            { isWide: true },
+          ),
         compiles.length > 0 &&
           pairCard(
             'Compilations',

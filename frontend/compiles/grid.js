@@ -218,7 +218,7 @@ export function createGrid({ compiles, graphs, graph_count, steps, step_hosts },
             }),
           ]
         : [
-            allColumns.flat().some(hasNoRuns) ? 'Hatched: no known run in that step. ' : '',
+            allColumns.some((column) => column.every(hasNoRuns)) ? 'Hatched: no known run in that step. ' : '',
             'A graph that was compiled before the capture has only dots.',
             hostsShareColumns && ' A column is a step of all chosen hosts; choose one host for its own steps.',
           ],

@@ -90,8 +90,8 @@ export function compilesView(app) {
   }
 
   function draw() {
-    const selectedHosts = new Set(devices.map(({ host }) => host));
-    const isShown = (/** @type {string} */ host) => !selectedHosts.size || selectedHosts.has(host);
+    const selectedHosts = new Set(app.selection().hosts);
+    const isShown = (/** @type {string} */ host) => selectedHosts.has(host);
     const compiles = answer.compiles.filter(({ host }) => isShown(host));
     const graphs = answer.graphs.map((graph) => {
       const compilesOfGraph = compiles.filter((row) => graphOf(row) === graph.graph);
@@ -141,6 +141,7 @@ export function compilesView(app) {
               right: exportButton(
                 'compiles',
                 [
+                  ...(hostCount > 1 ? ['host'] : []),
                   'start_ps',
                   'duration_ps',
                   'idle_ps',
@@ -218,6 +219,7 @@ export function compilesView(app) {
         }),
         definedColumn(TABLES.compiles.state, { key: 'when' }),
         ...columnsWithValues(items),
+        ...(hostCount > 1 ? [definedColumn(TABLES.compiles.host)] : []),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => showInTimeline(row), 'compile-show') },
       ],
     });
@@ -281,7 +283,7 @@ export function compilesView(app) {
    * @param {NonNullable<CompileRow['nearest']>} nearest
    * @param {Compiles} document
    */
-  const diff = ({ graph, parameters }, document) => [
+  const diff = ({ graph, parameters, different_count }, document) => [
     h('h3', null, 'Parameters that differ from ', graphLink(graph, document)),
     h(
       'div',
@@ -302,6 +304,8 @@ export function compilesView(app) {
         ],
       }),
     ),
+    different_count > parameters.length &&
+      h('p', { class: 'muted small' }, `and ${count(different_count - parameters.length)} more`),
   ];
 
   /** @param {string} name @param {Compiles} document */

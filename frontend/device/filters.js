@@ -60,7 +60,7 @@ export function deviceChoices(session, chosen, devices) {
   );
   const hosts = [...groupBy(choices, (/** @type {KeyedDevice} */ [key]) => Number(key.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !hasSeveralHosts || chosen === 'all')
+    ...((session.devices.length > 1 && (hosts.length > 1 || !hasSeveralHosts)) || chosen === 'all'
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
     ...hosts.flatMap(([host, hostDevices]) => [
@@ -97,7 +97,9 @@ export function filterControls(
     labelledSelect(
       'step',
       [
-        ...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []),
+        ...(whole_steps > 1 || chosen.steps === 'mean'
+          ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])]
+          : []),
         ['all', 'whole session'],
         ...choicesOf(steps),
       ],

@@ -74,8 +74,8 @@ function lineCrosses(label, { dot, box, hasLine }) {
 }
 
 /**
- * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that would
- * overlap another one everywhere are left out, unless they are required.
+ * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that overlap another
+ * one at their best position too are left out, unless they are required.
  * @param {Dot[]} labelled in order of importance
  * @param {Dot[]} dots all
  * @param {(dot: Dot) => number} widthOf px

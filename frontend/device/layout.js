@@ -39,7 +39,8 @@ export const drawableOps = (rows) =>
   );
 
 /**
- * The axes: whole decades around the drawn ops and the roof. If the roof is known, the y axis ends a little above it.
+ * The axes: whole decades around the drawn ops and the roof. If the peak FLOP/s are known, the y axis ends a little
+ * above them, or above the fastest op.
  * @param {OpRow[]} rows @param {Roof} roof @returns {Axes}
  */
 export function axesOf(rows, { flops, bytes }) {

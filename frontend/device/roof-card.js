@@ -60,9 +60,7 @@ export function reasonForNoPicture({ chosen }, rows) {
   const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
   const subject = chosen.category === null ? 'The capture has' : 'These ops have';
   if (!hasFlops && !hasBytes) return `${subject} no FLOP or byte counts.`;
-  if (!hasBytes) {
-    return `${subject} no byte counts, so FLOP per byte is unknown. FLOPs come from the shapes in the programs.`;
-  }
+  if (!hasBytes) return `${subject} no byte counts, so FLOP per byte is unknown.`;
   if (rows.every(({ kind }) => kind !== 'work')) {
     return 'None of these ops computes: they exchange data, move it or wait.';
   }

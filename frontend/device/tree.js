@@ -283,7 +283,8 @@ export function unknownNote(document, rows, showsAdvice, toggle) {
             '. ',
           ],
         ].flat(),
-      other_ps > 0 && `Collectives, transfers and waits compute nothing (${timeAndShare(other_ps)}). `,
+      other_ps > 0 &&
+        `Ops that are not work, such as collectives and waits, compute nothing (${timeAndShare(other_ps)}). `,
       hasDots &&
         undrawable.length > 0 &&
         `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} with 0 ` +

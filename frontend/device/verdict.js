@@ -63,7 +63,7 @@ function ratesText({ flops_share, bytes_share }) {
 
 /**
  * The innermost annotation with half of the time, otherwise the largest outermost one. If it has nearly all of the
- * time, the largest row without nested rows takes its place.
+ * time, the largest row without nested rows takes its place, unless that one has less than a tenth.
  * @param {TreeRow[]} tree
  * @param {number} total_ps
  */
@@ -208,11 +208,12 @@ const mergeOpRows = (rows) =>
 /** Why the distance to the roofline is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
 function unknownReason({ peaks, chosen: { category } }, rows) {
   const hasFlops = rows.some(({ flops }) => flops);
+  const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
   return (
     missingPeaksText(peaks) ||
     (hasFlops
       ? 'no op has both FLOPs and bytes'
-      : `${category === null ? 'the capture has' : 'these ops have'} no FLOP or byte counts`)
+      : `${category === null ? 'the capture has' : 'these ops have'} no FLOP${hasBytes ? '' : ' or byte'} counts`)
   );
 }
 

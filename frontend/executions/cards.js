@@ -150,7 +150,7 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${core_steps ? 'per step and core ' : ''}for ${workText} of device work: ${mergeAdvice(small)}.`
+        `${core_steps ? 'per step and core ' : ''}for device runs of ${workText}: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -186,10 +186,13 @@ export function readingCard({ executions, fixed: fit, core_steps }) {
   );
 }
 
-/** The text if there is nothing to merge. @param {ExecutionRow[]} joined rows whose launches are known */
+/**
+ * The text if nothing else can be said.
+ * @param {ExecutionRow[]} joined rows whose launches are known, none of them a small program
+ */
 export const defaultText = (joined) =>
   joined.length
-    ? 'Each execution takes longer on the device than its overhead: nothing to gain by merging.'
+    ? 'On average, a run takes at least as long as its overhead: nothing to gain by merging.'
     : 'The launches of these runs are unknown, and so is their overhead.';
 
 /** `1.81 – 4.28 ms`: both times have the same unit. @param {number[]} values */

@@ -3,11 +3,11 @@
 import { button, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, deviceName, shortProgram, windowLinkState } from '../lib/cards.js';
 import { fillColors } from '../lib/classes.js';
-import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
+import { count, digits, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { causeLabel } from '../gaps/cause.js';
 import { rowsOf } from '../overview/step-data.js';
-import { maximum, minimum, total } from '../lib/totals.js';
+import { maximum, minimum } from '../lib/totals.js';
 
 /**
  * @typedef {object} Run
@@ -15,12 +15,10 @@ import { maximum, minimum, total } from '../lib/totals.js';
  * @property {number} start_ps
  * @property {number} duration_ps
  * @property {string} program
- * @property {number|null} launch_start_ps
+ * @property {number} launch_start_ps of the execute call
  * @property {number} host_ps
  * @property {number} queue_ps
  * @property {number} overhead_ps
- * @property {number|null} lead_ps
- * @property {string} join
  */
 
 /**
@@ -44,13 +42,10 @@ function runsOf({ runs }, device) {
   return rows.filter((run) => !device || run.device === device).sort((a, b) => a.start_ps - b.start_ps);
 }
 
-/** The start of the execute call; of the run if the call is unknown. @param {Run} run */
-const callStart = ({ launch_start_ps, start_ps }) => launch_start_ps ?? start_ps;
-
-/** From the first execute call to the end of the last call and run. @param {Run[]} runs @returns {[number, number]} */
+/** From the first execute call or run to the end of the last one. @param {Run[]} runs @returns {[number, number]} */
 const extent = (runs) => [
-  minimum(runs.map((run) => Math.min(callStart(run), run.start_ps))),
-  maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, callStart(run) + run.host_ps))),
+  minimum(runs.map((run) => Math.min(run.launch_start_ps, run.start_ps))),
+  maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, run.launch_start_ps + run.host_ps))),
 ];
 
 /** What the strip leaves out of a step with very many runs. @param {Executions} answer */
@@ -73,13 +68,14 @@ export function createRunStrip(app, chooseStep) {
   /**
    * @param {Executions} answer
    * @param {import('../lib/types').Ready} session
-   * @param {OtherSession|null} [other] a second session, drawn with its own step and first device
+   * @param {OtherSession|null} [other] a second session, drawn with its own step on the device of that step's first run
    */
   function draw(answer, session, other = null) {
     const withRuns = new Set(runsOf(answer).map((run) => run.device));
     const devices = session.devices.map(({ id }) => id).filter((id) => withRuns.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
     const runs = runsOf(answer, device);
+    const isSubset = app.selection().devices.length < session.devices.length;
     const { step } = answer;
     const host = session.devices.find(({ id }) => id === device)?.host;
     const nameOf = (/** @type {string} */ id) => {
@@ -143,7 +139,7 @@ export function createRunStrip(app, chooseStep) {
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
             ? axis(sides.filter((side) => side.runs.length))
-            : h('p', { class: 'secondary' }, noRunsText(answer)),
+            : h('p', { class: 'secondary' }, noRunsText(answer, isSubset)),
         ),
       ),
     );
@@ -152,10 +148,15 @@ export function createRunStrip(app, chooseStep) {
   return { element, draw };
 }
 
-/** Why no run is drawn. @param {Pick<Executions, 'step'|'runs'>} answer */
-export function noRunsText({ step, runs }) {
+/**
+ * Why no run is drawn.
+ * @param {Pick<Executions, 'step'|'runs'>} answer
+ * @param {boolean} isSubset whether only some devices are chosen
+ */
+export function noRunsText({ step, runs }, isSubset) {
   if (step === null) return 'The capture has no steps.';
-  return runs ? 'No execution belongs to this step.' : 'This step’s host is not in memory; choose it in the header.';
+  if (!runs) return 'This step’s host is not in memory; choose it in the header.';
+  return `No execution ${isSubset ? 'on the chosen devices ' : ''}belongs to this step.`;
 }
 
 /**
@@ -199,8 +200,6 @@ const sideName = (name, answer) =>
 function axis(sides) {
   const length = maximum(sides.map(({ runs }) => extent(runs)).map(([begin, end]) => end - begin), 1);
   const unit = unitFor(length);
-  const runCount = total(sides, ({ runs }) => runs.length);
-  const unknown = total(sides, ({ runs }) => runs.filter((run) => run.launch_start_ps === null).length);
   return [
     axisGrid(length, unit),
     ...sides.flatMap((side) => [
@@ -213,7 +212,6 @@ function axis(sides) {
       { class: 'small muted' },
       'host: execute call to completion · device: the program’s run · idle: between runs, coloured by what the ' +
       'host mostly does meanwhile',
-      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are unknown`,
     ),
   ];
 }
@@ -244,8 +242,8 @@ function lanes({ runs, between, open }, length, unit) {
       () => open(windowLinkState(from, until)),
       style,
     );
-  const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => callStart(a) - callStart(b));
-  const spans = calls.map((run) => ({ start: callStart(run), end: callStart(run) + run.host_ps }));
+  const calls = [...runs].sort((a, b) => a.launch_start_ps - b.launch_start_ps);
+  const spans = calls.map((run) => ({ start: run.launch_start_ps, end: run.launch_start_ps + run.host_ps }));
   const rows = stackSpans(spans, MAX_HOST_ROWS);
   const host = calls.map((run, index) =>
     slice(

@@ -75,7 +75,7 @@ export function executionsView(app) {
     return { devices: devices.length < length ? listText(chosenDevices(devices, openSession.devices)) : null };
   };
 
-  /** Draws another step; fetches only its runs. @param {number} step index */
+  /** Draws another step, with its runs from a new answer. @param {number} step index */
   async function fetchStep(step) {
     const requested = session;
     stepChannel.cancel();
@@ -316,7 +316,7 @@ export function executionsView(app) {
     const run = rowsOf({ ...answer.runs }).find((candidate) => candidate.program === program);
     if (run) {
       return app.open(
-        windowLinkState(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
+        windowLinkState(Math.min(run.launch_start_ps, run.start_ps), run.start_ps + run.duration_ps),
       );
     }
     const { rows, session: { name } } = session;

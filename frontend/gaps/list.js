@@ -32,7 +32,7 @@ import { rowOf, stepOf } from './group.js';
  * @property {Set<string>} openRows link texts of the first gaps of open rows
  * @property {(gap: GapItem) => void} select
  * @property {(gap: GapItem) => void} show in the timeline
- * @property {(rowCount: number) => void} onRowCount called when rows open or close
+ * @property {(rowCount: number) => void} onRowCount called at first, and when rows open or close
  */
 
 /** Below this width of the window names are cut shorter. */

@@ -59,7 +59,7 @@ export function gapsView(app) {
   let session;
   /** @type {Map<string, import('../lib/types').Device>} */
   let byId = new Map();
-  /** Patterns with the figures of the selected devices, if all gaps are loaded. @type {PatternRow[]} */
+  /** Patterns with the figures of the selected devices and finding, if all gaps are loaded. @type {PatternRow[]} */
   let recurring = [];
   /** The active filters, each with a button that removes it. */
   const activeFilters = h('span', { class: 'row', 'data-testid': 'gap-active' });
@@ -78,6 +78,10 @@ export function gapsView(app) {
     // Links of earlier versions have a pattern's index.
     const text = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
     return recurring.find((pattern) => patternText(pattern) === text) ?? recurring[Number(text ?? NaN)] ?? null;
+  };
+  const hasFilters = () => {
+    const filters = filtersValue(app.link.state.f);
+    return FILTERS.some((key) => filters.get(key)) || chosenPattern() !== null;
   };
   const linkedKeys = () => JSON.stringify([app.link.state.f, app.link.state.sel, app.link.state.o]);
   const nameOf = (/** @type {string} */ id) => {
@@ -133,9 +137,10 @@ export function gapsView(app) {
       isFiltered ? pattern : { ...pattern, ...answer.patterns[index] },
     );
     const coveredDevices = isFiltered ? selected : devices;
+    const coveredIds = coveredDevices.map(({ id }) => id);
     patterns = patternsTable(
       recurring,
-      (pattern) => filterGaps(answer.items, new Map(), pattern, app.selection().devices),
+      (pattern) => filterGaps(answer.items, isFiltered ? findingFilter : new Map(), pattern, coveredIds),
       {
         idle_ps: total(coveredDevices, 'idle_ps'),
         duration_ps: session.session.duration_ps,
@@ -209,7 +214,7 @@ export function gapsView(app) {
     );
   }
 
-  /** A file of the listed gaps, with the time of each class. */
+  /** A file of the listed gaps, with the time of each class; of a gap on several cores, only on the first core. */
   const gapExport = () =>
     exportButton(
       'gaps',
@@ -251,7 +256,8 @@ export function gapsView(app) {
     if (announce) app.live.announce(`${plural(listedGaps.length, 'gap')}.`);
     const { sel } = app.link.state;
     const isMissing = sel?.startsWith('gap:') && !limitText && !answer.items.some((gap) => gapText(gap) === sel);
-    const hasUnknownPattern = filtersValue(app.link.state.f).has('pat') && !chosenPattern();
+    const namesPattern = filtersValue(app.link.state.f).has('pat') || sel?.startsWith('pat:');
+    const hasUnknownPattern = namesPattern && !chosenPattern();
     noteStale(
       isMissing && !answer.partial && staleText('gap'),
       hasUnknownPattern && !answer.partial && staleText('pattern'),
@@ -282,8 +288,9 @@ export function gapsView(app) {
         : h(
             'p',
             { class: 'secondary', 'data-testid': 'gap-list' },
-            'No gap matches the filters. ',
-            link('Clear the filters', clearFilters),
+            ...(hasFilters()
+              ? ['No gap matches the filters. ', link('Clear the filters', clearFilters)]
+              : ['None of the listed gaps is on the chosen devices.']),
           ),
     );
   }
@@ -303,7 +310,7 @@ export function gapsView(app) {
       activeFilters,
       id && removeButton('finding', `explained by: ${answer.findings[id] ?? id}`),
       pattern && removeButton('pat', programsText(pattern, shortProgram)),
-      FILTERS.some((key) => filters.get(key)) || pattern
+      hasFilters()
         ? link('Clear filters', clearFilters, { 'data-testid': 'gap-clear' })
         : null,
     );

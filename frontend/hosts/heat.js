@@ -147,7 +147,7 @@ export function createHeat(on) {
   });
   element.addEventListener('pointerleave', () => tooltip.classList.add('hidden'));
 
-  /** The step that Enter opens, and from which n and N search: the first selected one, or the first visible. */
+  /** The first selected step, or the first visible one: the step that Enter opens. */
   const currentStep = () => selection.range?.[0] ?? first;
   /** @param {number} by */
   function moveStep(by) {
@@ -167,7 +167,10 @@ export function createHeat(on) {
     if (selection.range && selection.range[0] === selection.range[1]) on.cell(row.hosts[0], selection.range[0]);
     else on.host(row.hosts[0]);
   }
-  /** Selects the next or previous step in which the host is last. @param {1|-1} by */
+  /**
+   * Selects the next or previous step in which the host is last; without a selected step, the first or the last one.
+   * @param {1|-1} by
+   */
   function selectLast(by) {
     const start = selection.range ? currentStep() + by : by > 0 ? 0 : stepCount() - 1;
     for (let step = start; step >= 0 && step < stepCount(); step += by) {

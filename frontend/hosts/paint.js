@@ -21,7 +21,7 @@ import { maximum } from '../lib/totals.js';
  * @property {(host: number, step: number) => number|null} valueOf lateness or step time, µs; null if unknown
  * @property {number} from of the scale, µs @property {number} to
  * @property {number[]} lastHosts the last host of each step; -1 if none
- * @property {boolean[]} isClear per step, whether its last host is late by more than chance
+ * @property {boolean[]} isClear per step, whether its last host is one of the late hosts, and not only by clock errors
  * @property {(host: number) => string} hostLabel of a last host, above its step
  * @property {(host: number, step: number) => string|null} causeOf the class that most exceeds the median host's
  * @property {(host: number) => [name: string, note: string]} rowTexts of a named host

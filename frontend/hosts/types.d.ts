@@ -5,10 +5,11 @@ export interface ClassDifference { name: string; us: number }
 
 /**
  * A host in the table and the heat map, over all steps or over the chosen ones. `index`: its position in the answer;
- * `short` and `number`: its short name and the number in it; `step_us`: the median of its steps; `last_count` and
- * `last_steps`: the numbers of collectives and of steps in which it arrived last; `share`: `last_count` as a share of the
- * collectives; `others_wait_us`: how long all others waited for it. Always of all steps are `duty` with `span_us` (the sum
- * of its devices' spans), the differences, and its clock's `offset_us` and `residual_us`.
+ * `short` and `number`: its short name and the number in it (NaN without one); `step_us`: the median of its steps;
+ * `last_count`: the number of collectives at which it arrived last; `share`: the same as a share of its collectives, over
+ * chosen steps of those of all hosts; `last_steps`: the number of steps in which it was last; `others_wait_us`: how long
+ * all others waited for it. Always of all steps are `duty` with `span_us` (the sum of its devices' spans), the
+ * differences, and its clock's `offset_us` and `residual_us`.
  */
 export interface HostRow {
   index: number; name: string; short: string; number: number; steps: number; step_us: number | null;

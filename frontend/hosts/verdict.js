@@ -20,7 +20,8 @@ export const rangeName = (steps, [from, to]) =>
   from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`;
 
 /**
- * The verdict on a range of steps: names the host that others wait for longest, among hosts late by more than chance.
+ * The verdict on a range of steps: of the late hosts that are last in some of them, names the one that others wait for
+ * longest.
  * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange} range

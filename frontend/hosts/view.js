@@ -1,6 +1,6 @@
 /** The Hosts view: which host holds up the others, and why. */
 
-import { fill, h, labelledSelect, refill } from '../lib/dom.js';
+import { fill, h, labelledSelect, refill, withValue } from '../lib/dom.js';
 import { card, windowLinkState } from '../lib/cards.js';
 import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
@@ -265,18 +265,17 @@ export function hostsView(app) {
               h('span', { class: 'field' }, search, h('kbd', null, '/')),
               labelledSelect(
                 'last',
-                [
-                  ['', 'any'],
-                  ['1', 'at least once'],
-                  ['0', 'never'],
-                ],
+                [['', 'any'], ['1', 'at least once'], ['0', 'never']],
                 filters.get('last'),
                 (value) => setFilter('last', value),
                 'filter-last',
               ),
               labelledSelect(
                 'class',
-                [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))],
+                withValue(
+                  [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))],
+                  filters.get('class'),
+                ),
                 filters.get('class'),
                 (value) => setFilter('class', value),
                 'filter-class',

@@ -120,7 +120,7 @@ export interface AnnotationOrder {
   device_ps: number;
   /** Of ops whose own op name has a scope. */
   direct_ps: number;
-  /** Of ops whose scope comes from what they consist of or call. */
+  /** Of ops whose scope comes from what they consist of or call, or, for copies, from their neighbours. */
   recovered_ps: number;
   /** Of ops with an op name but without a scope. */
   bare_ps: number;
@@ -412,9 +412,9 @@ export interface ComparedAnnotation {
   a: Annotation | null;
   /** Its row in B's report; `null` if B lacks it. */
   b: Annotation | null;
-  /** Host time per step. */
+  /** Host time per step; of the whole capture if the session has no steps. */
   host: TestedTimePair;
-  /** Device time per step. */
+  /** Device time per step; of the whole capture if the session has no steps. */
   device: TimePair;
 }
 
@@ -638,7 +638,7 @@ export interface Compiles {
   partial?: HostCounts;
   /** The compilations. */
   compiles: CompileRow[];
-  /** The graphs that were compiled or ran, most compilations first. */
+  /** The graphs that were compiled or ran, most compilations first; at most 100. */
   graphs: GraphRow[];
   /** Number of graphs. */
   graph_count: number;
@@ -682,7 +682,7 @@ export interface Coverage {
   device_ps: number;
   /** Of ops whose own op name has a scope. */
   direct_ps: number;
-  /** Of ops whose scope comes from what they consist of or call. */
+  /** Of ops whose scope comes from what they consist of or call, or, for copies, from their neighbours. */
   recovered_ps: number;
   /** Of ops with an op name but without a scope. */
   bare_ps: number;
@@ -700,7 +700,7 @@ export interface DefaultStep {
   number: number | null;
   /** Name of the step. */
   name: string;
-  /** Its phases on the host; of many the first. */
+  /** Its phases on the host that overlap it; of many the first. */
   phases: StepPhase[];
   /** What the host does. */
   host: StepClass[];
@@ -1044,7 +1044,7 @@ export interface Executions {
   executions: ExecutionRow[];
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
-  /** The number that sums over runs are divided by for means per step and core; `null` without steps. */
+  /** The number that sums over runs are divided by for means per step and core; `null` if no whole step launched a run. */
   core_steps: number | null;
   /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;
@@ -1060,7 +1060,7 @@ export interface Executions {
   steps: number[];
   /** Index of the step of `runs`; `null` without steps. */
   step: number | null;
-  /** The runs of one step, at most the first 2000; `null` if its host is not in memory. */
+  /** The runs of one step, at most the first 2000; `null` without steps, or if its host is not in memory. */
   runs: RunColumns | null;
   /** Number of runs of that step; 0 if `runs` is `null`. */
   run_count: number;
@@ -1142,7 +1142,7 @@ export interface FindingGroup {
   title: string;
   /** Remark beside the heading. */
   note: string;
-  /** What the fixes of all of them gain together. */
+  /** What the fixes of all mistakes gain together; empty for other findings, without a replay, and without a gain. */
   gain: string;
   /** The findings, in order. */
   findings: GroupedFinding[];
@@ -1368,7 +1368,7 @@ export interface GapsAnswer {
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */
   patterns: GapPattern[];
-  /** Number of gaps; the same gap on several cores counts once. */
+  /** Number of gaps among the longest ones (1,000 times the number of devices); the same gap on several cores counts once. */
   distinct_count: number;
   /** Work and idle time of all cores in whole steps; `null` without steps. */
   step_idle: StepTimes | null;
@@ -1784,7 +1784,7 @@ export interface LazyDynamoSteps {
   b: LazyDynamoStep;
 }
 
-/** How far the host runs ahead of the device: from a run's launch until its core has done all earlier work; negative where the core had nothing left to do. */
+/** How far the host runs ahead of the device: from the instant at which a run is enqueued until its core has done all earlier work; negative where the core had nothing left to do. */
 export interface Lead {
   /** Median. */
   median_ps: number;
@@ -2200,7 +2200,7 @@ export interface OverviewSteps {
   count: number;
   /** Number of steps that an edge of the capture cuts. */
   cut_count: number;
-  /** The first steps of the hosts in memory. */
+  /** The first steps of the hosts in memory; of all hosts if none is. */
   columns: StepColumns;
   /** Device work of these steps, by device. */
   work: StepWorkIntervals[];
@@ -2592,7 +2592,7 @@ export interface RunColumns {
   program: string[];
   /** What launched the run. */
   kind: ExecutionKind[];
-  /** Start of the execute call, or of the run without one. */
+  /** Start of the execute call. */
   launch_start_ps: number[];
   /** How the run was joined to its launch. */
   join: Join[];
@@ -2602,7 +2602,7 @@ export interface RunColumns {
   queue_ps: number[];
   /** Overhead of the run. */
   overhead_ps: number[];
-  /** How far the host was ahead of the device. */
+  /** How far the host was ahead of the device; 0 if it is not known. */
   lead_ps: number[];
 }
 
@@ -2852,7 +2852,7 @@ export interface StepColumns {
   early_syncs: number[];
   /** Number of input syncs: executions that compute the inputs of a dynamo execution. */
   input_syncs: number[];
-  /** Number of transfers from the device. */
+  /** Number of reads from the device on the driving thread. */
   from_device: number[];
   /** What the driving thread did, by class. */
   host_ps: Partial<Record<ClassName, number[]>>;
@@ -3188,7 +3188,7 @@ export interface UnannotatedWork {
 export interface Verdict {
   /** The sentences; up to 230 characters if possible. */
   text: string;
-  /** That of the worst finding in it; `good` if nothing needs to be done. */
+  /** That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be done. */
   severity: VerdictSeverity;
 }
 

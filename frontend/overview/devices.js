@@ -19,7 +19,7 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, i
 }));
 
 /**
- * Idle times in whole steps, of the devices that the mean step includes.
+ * Idle times of the devices that the mean step includes: in whole steps or, without any, in the devices' spans.
  * @param {DeviceColumns} columns @returns {DeviceTime[]}
  */
 export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>

@@ -5,6 +5,7 @@ import { groupBy, maximum, minimum, total } from '../lib/totals.js';
 import { card, coreCountText, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
+import { escapeItem } from '../lib/link.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
@@ -139,7 +140,7 @@ export function dutyLine(devices, session, app) {
 const deviceLink = (device, session, app) =>
   link(
     cutMiddle(deviceName(device, session.session.hosts), 13),
-    () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }),
+    () => app.open({ v: 'timeline', x: escapeItem(device.id), w: '', sel: '' }),
     { title: `${device.name} on ${device.host}` },
   );
 

@@ -1,8 +1,9 @@
-/** The findings card: mistakes, then limits, with gain, evidence, advice and a link. */
+/** The findings card: mistakes and limits, with gain, evidence, advice and a link. */
 
 import { button, h } from '../lib/dom.js';
 import { card, gapLinkState, severityRank, severityTag, windowLinkState } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
+import { escapeItem } from '../lib/link.js';
 import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').Finding} Finding */
@@ -30,8 +31,8 @@ const MAX_GAIN_LETTERS = 35;
 const BUSY_TIME_FINDINGS = ['straggler', 'device_stalls', 'exposed_collectives', 'host_callback'];
 
 /**
- * Link state that shows one place of a finding: a gap that it explains, otherwise a window in the timeline or, for lost
- * annotations, in Propagation at its step.
+ * Link state that shows one place of a finding: a gap that it explains, otherwise its window. That is a gap if it has a
+ * device and the finding is not about busy time; for lost annotations it is shown in Propagation at its step.
  * @param {Finding} finding
  * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  * @param {number} [placeIndex]
@@ -41,7 +42,7 @@ export function findingLinkState(
   {
     explained_gaps,
     steps: {
-      columns: { start_ps, duration_ps, number, host = [] },
+      columns: { index, start_ps, duration_ps, number, host = [] },
     },
   },
   placeIndex = 0,
@@ -51,12 +52,12 @@ export function findingLinkState(
   const { device, start_ps: from, end_ps } = windows[placeIndex];
   const state = windowLinkState(from, end_ps);
   if (EVIDENCE_VIEWS[id] === 'Propagation') {
-    const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
-    return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? step) };
+    const step = start_ps.findIndex((start, row) => start <= from && from < start + duration_ps[row]);
+    return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? index[step]) };
   }
   // With several hosts, the link opens the device's row: a window has no host.
   if (!device || BUSY_TIME_FINDINGS.includes(id)) {
-    return device && new Set(host).size > 1 ? { ...state, x: device } : state;
+    return device && new Set(host).size > 1 ? { ...state, x: escapeItem(device) } : state;
   }
   return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
 }

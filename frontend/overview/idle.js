@@ -5,7 +5,7 @@
 
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { columnUnit, total } from '../lib/totals.js';
+import { total } from '../lib/totals.js';
 import { card, coreCountText, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
@@ -46,7 +46,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   /**
-   * Shows the gaps that a class causes or, if the session has no gaps, the first step; null if there is neither.
+   * Shows the gaps that a class causes or, if the session has no gaps, the first step; null otherwise.
    * @param {ClassName} name
    */
   const actionOf = (name) => {
@@ -91,7 +91,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
         foot: [idle_ps.head, mean.sum, share(1), sumText(sum.sum)],
       }),
     ),
-    edgesNote(times, items, app),
+    edgesNote(times, items, sum.unit, app),
     singleDuty,
   );
 }
@@ -100,11 +100,13 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
  * A sentence on the idle time before a core's first run and after its last; null without such time.
  * @param {import('../lib/views').DeviceTime[]} times
  * @param {IdlePart[]} items
+ * @param {import('../lib/format.js').Unit} unit of the column of all cores
  * @param {import('../frame/app.js').App} app
  */
-function edgesNote(times, items, app) {
+function edgesNote(times, items, unit, app) {
   const edges = total(app.selectedDevices(times), 'edges_ps');
-  const [edgesText, gapText] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
+  const [edgesText, gapText] = roundTimes([edges, total(items, 'all_ps') - edges], unit).texts
+    .map((text) => `${text}\u202f${unit.name}`);
   return edges
     ? h(
         'p',

@@ -14,7 +14,7 @@ import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { createStepBrush } from '../lib/step-brush.js';
-import { stepArgument } from '../lib/link.js';
+import { escapeItem, stepArgument } from '../lib/link.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { listedStepsText, stepRows } from './step-data.js';
 
@@ -40,6 +40,16 @@ const COUNTS = [
   ['input_syncs', 'input sync'],
   ['from_device', 'device read'],
 ];
+
+/** Why no step is drawn, and what to do about it. @param {number} stepCount of the session */
+export const noStepsTexts = (stepCount) =>
+  stepCount
+    ? ['The hosts in memory have no steps.', 'Choose others in the header.']
+    : [
+        'This capture has no steps: no step annotation, no StepMarker, no repeated module.',
+        'Wrap each iteration of the training loop in xp.StepTrace, in JAX in jax.profiler.StepTraceAnnotation, or ' +
+        'capture more than one step.',
+      ];
 
 /** @param {import('../frame/app.js').App} app */
 export function createSteps(app) {
@@ -79,7 +89,7 @@ export function createSteps(app) {
     { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' },
   );
 
-  /** A step's key in links: its number, with its index if several steps share the number. */
+  /** A step's key in links: its number, with its index if several steps share the number; its index if it has none. */
   const keyOf = (/** @type {Step} */ { number, index }) =>
     number === null ? String(index) : repeatedNumbers.has(number) ? `${number}.${index}` : String(number);
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
@@ -94,7 +104,7 @@ export function createSteps(app) {
     app.open({
       ...windowLinkState(step.start_ps, step.start_ps + step.duration_ps),
       st: keyOf(step),
-      ...(hosts.length && { x: app.firstDevice(step.host) }),
+      ...(hosts.length && { x: escapeItem(app.firstDevice(step.host)) }),
     });
 
   /** @param {Step} step */
@@ -354,13 +364,7 @@ export function createSteps(app) {
           : card(
               'Step time',
               { class: 'no-steps' },
-              h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no repeated module.'),
-              h(
-                'p',
-                { class: 'secondary' },
-                'Wrap each iteration of the training loop in xp.StepTrace, in JAX in ' +
-                'jax.profiler.StepTraceAnnotation, or capture more than one step.',
-              ),
+              ...noStepsTexts(count).map((text, line) => h('p', { class: line && 'secondary' }, text)),
             ),
       );
       if (steps.length) draw();

@@ -99,7 +99,7 @@ const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?
 /** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
 const NO_BREAK_SPACES = /(?<=\d|\(median) /g;
 
-/** The verdict with its first two figures in bold: how busy the devices are, and the cost. @param {string} text */
+/** The verdict with its first two times or shares in bold. @param {string} text */
 const boldFigures = (text) => text.split(FIGURE).map((part, index) =>
   index === 1 || index === 3 ? h('b', null, part) : part,
 );

@@ -13,7 +13,7 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 const DRAWING_WIDTH = 1000;
 const DRAWING_HEIGHT = 280;
 const MAX_LEGEND_PHASES = 12;
-/** The reason why an annotation is lost is written below phases of at least this width, as a share of the strip. */
+/** The reason why an annotation is lost is written below phases wider than this, as a share of the strip. */
 const MIN_PHASE_WIDTH = 0.09;
 /** Width of such a reason, as a share of the strip. */
 const REASON_WIDTH = 0.17;
@@ -76,7 +76,7 @@ function ribbonPath({ from, to }) {
  * @param {(phase: number) => number} on.tone counts from 1
  * @param {(phase: number) => void} on.phase
  * @param {(run: number) => void} on.run called with the index of the run
- * @param {() => void} on.leave called when the strips lose the focus
+ * @param {() => void} on.leave called when a piece of a strip loses the focus
  */
 export function createOrder(answer, on) {
   const { phases, phase_rows: strips, unannotated } = answer;

@@ -57,12 +57,10 @@ export const lostTable = (lost, pathLink) =>
       textColumn('Reason', 'reason'),
       {
         head: 'Remedy',
-        cell: (row) =>
-          h(
-            'span',
-            { class: 'secondary wrap' },
-            lost.find(({ reason }) => reason === row.reason) === row ? row.advice : 'as above',
-          ),
+        cell(row) {
+          const first = lost.find(({ reason }) => reason === row.reason) ?? row;
+          return h('span', { class: 'secondary wrap' }, first === row ? row.advice : ['as for ', pathLink(first.path)]);
+        },
       },
     ],
   });

@@ -151,7 +151,7 @@ export function windowContent(answer, act, hosts, slowest) {
           h(
             'p',
             { class: 'small muted', 'data-testid': 'window-note' },
-            'The tables of ops and of events cover all hosts and devices that the timeline has read.',
+            'The tables of ops and of events cover all hosts and devices in memory.',
           ),
       ),
     ),

@@ -181,8 +181,8 @@ def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) 
 
 
 def _is_notable(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
-    """Whether a row's difference is significant, above _MIN_REASON_SHARE of a median step, and larger than between two
-    runs of one training (`is_same`)."""
+    """Whether a row's difference is significant, above _MIN_REASON_SHARE of the longer median step, and larger than
+    between two runs of one training (`is_same`)."""
     min_ps = max(a.median_ps or 0, b.median_ps or 0) * _MIN_REASON_SHARE
     is_significant = row["p"] is not None and row["p"] <= SIGNIFICANCE_LEVEL
     return is_significant and abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])

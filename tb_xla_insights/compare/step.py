@@ -30,8 +30,8 @@ _MAX_ROWS = 200
 
 
 def default_step_view(session: SessionTrace) -> DefaultStep | None:
-    """Returns the default step; None without steps. Times count from the session's start; `phases`, `host` and `gaps`
-    are within the step, `runs` overlap it. Adjacent pieces of one class are merged.
+    """Returns the default step; None without steps. Times count from the session's start; `host` and `gaps` are within
+    the step, `phases` and `runs` overlap it. Adjacent pieces of one class are merged.
     """
     default = default_step(whole_report(session))
     if default is None:
@@ -47,7 +47,7 @@ def default_step_view(session: SessionTrace) -> DefaultStep | None:
         "name": step.name,
         "start_ps": step.start_ps,
         "duration_ps": step.duration_ps,
-        "phases": _phases(trace, index),
+        "phases": _phases(trace, index, step.start_ps, step.end_ps),
         "host": _host_classes(trace, step.start_ps, step.end_ps),
         "device": trace.devices[0].id if trace.devices else None,
         "runs": _runs(trace, step.start_ps, step.end_ps),
@@ -55,10 +55,14 @@ def default_step_view(session: SessionTrace) -> DefaultStep | None:
     }
 
 
-def _phases(trace: Trace, step: int) -> list[StepPhase]:
-    """Returns the children of the step's annotation; the outermost annotations if steps are not annotations."""
+def _phases(trace: Trace, step: int, start: int, end: int) -> list[StepPhase]:
+    """Returns the children of the step's annotation that overlap the step; the outermost annotations if steps are not
+    annotations. Where the host only hands steps over, the annotation may end before the step, which lasts as long as
+    its work."""
     host, phases = host_annotations(trace), host_phases(trace)
-    indices = phases.index[phases.step == step][:_MAX_ROWS]
+    indices = phases.index[phases.step == step]
+    rows = host.row[indices]
+    indices = indices[(trace.start_ps[rows] < end) & (trace.end_ps[rows] > start)][:_MAX_ROWS]
     return [
         {
             "name": host.name_of(int(host.path[index])),

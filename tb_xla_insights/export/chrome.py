@@ -40,13 +40,12 @@ Text = NDArray[np.uint8]
 def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     """Writes the trace as one JSON object and returns the number of its events.
 
-    Every event is complete (`ph` is `X`). Within a track, events are ordered by start, outer events first. `ts` and
-    `dur` are microseconds with six decimals, and a seventh that is not part of the time (see `_format_times`); with
-    these decimals, and rounded to picoseconds, overlapping events nest. `cat` is the class of a host's event, or the
-    kind of the track for steps, events without a class, and events of devices. Gaps are named after their cause, in the
-    same words as in the report's texts, and have `args` with cause, kind, the programs before and after, and the step's
-    number.
-    """
+    Every event is complete (`ph` is `X`) except those that name processes and tracks, which are not counted. Within a
+    track, events are ordered by start, outer events first. `ts` and `dur` are microseconds with six decimals, and a
+    seventh that is not part of the time (see `_format_times`); with these decimals, and rounded to picoseconds,
+    overlapping events nest. `cat` is the class of a host's event, the cause of a gap, or the kind of the track for
+    steps, events without a class, and other events of devices. Gaps are named after their cause, in the same words as
+    in the report's texts, and have `args` with cause, kind, the programs before and after, and the step's number."""
     hosts = ((_processes(trace), 0) for trace in session.traces)
     return _write(file, session.name, session.start_unix_ns, hosts)
 

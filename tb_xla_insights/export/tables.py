@@ -40,8 +40,9 @@ DEFINITIONS = {
 def tables(session: Session) -> dict[str, Rows]:
     """Flat rows by table name: the parts of the report with all gaps, the chains of gaps, and all annotation events.
 
-    All rows of a table have the same keys. Dicts by class become columns `<key>.<class>` (missing classes are 0), other
-    nested values become JSON text. Tables without rows are included.
+    All rows of a table have the same keys. The dicts by class in `host_ps` and `by_class_ps` become columns
+    `<key>.<class>` (missing classes are 0), those in `duty` columns `duty.<definition>.<key>`; other nested values
+    become JSON text. Tables without rows are included.
     """
     report, annotations = session.report_and_annotations()
     gaps = report["gaps"]
@@ -99,7 +100,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 _BY_CLASS = ("host_ps", "by_class_ps")
-"""Keys of dicts by class, which become numeric columns."""
+"""Keys whose dicts by class become numeric columns."""
 
 
 def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tuple[str, Any]]:

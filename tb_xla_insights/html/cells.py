@@ -141,8 +141,8 @@ def _number(key: str, value: float | None) -> str:
 
 
 def _text(key: str, value: Any) -> str:
-    """The text of a value that is not a number: the largest of times by class or by device, the length of a list of
-    rows."""
+    """The text of a value that is not a number: the largest of times by class, by device or by finding, the length of a
+    list of rows."""
     if value is None or value in ("", [], {}):
         return units.MISSING
     if isinstance(value, bool):
@@ -155,7 +155,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _largest_times(times: Mapping[str, int]) -> str:
-    """The largest times by class, or by device."""
+    """The largest times by class, by device or by finding."""
     largest = sorted(times, key=lambda name: -times[name])[:_MAX_TIMES]
     text = ", ".join(
         f"{label(name) if name in CLASSES else name} {units.time_text(times[name])}" for name in largest

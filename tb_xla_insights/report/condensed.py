@@ -78,7 +78,8 @@ def _device_group(devices: Sequence[Row], definition: str, host: str) -> DeviceG
 
 
 def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """The hosts that others wait for longest, until they cause nearly all waiting, and the other hosts in their order.
+    """The hosts that others wait for longest, until they cause nearly all waiting, at most MAX_NAMED_HOSTS, and the
+    other hosts in their order.
 
     Below CONDENSED_FROM hosts all are named, in their order."""
     if len(hosts) < CONDENSED_FROM:

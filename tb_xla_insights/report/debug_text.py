@@ -43,8 +43,8 @@ _SECTIONS = ("cause", "graph", "frames")
 @dataclass
 class DebugText:
     """The content of one file: compilations and executions in order, the profiler's own advice, and incomplete blocks
-    (`unread`). `advice` has the last line on each metric that is fetched too often; and the name of each op that is not
-    lowered, or its frame, with the number of its occurrences."""
+    (`unread`). `advice` has the last line on each metric that occurs too often; lines that list ops that are not
+    lowered; and the name of each such op, or its frame, with the number of its occurrences."""
 
     compilations: list[DebugLogBlock] = field(default_factory=list)
     executions: list[DebugLogBlock] = field(default_factory=list)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def session_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> Report:
-    """The whole document, as the command line, Python and the page return it; docs/json.md describes every key.
+    """The whole document, as the command line, Python and the page return it; docs/report.md lists every key.
 
     Steps and gaps of all hosts are in one list each; a `step` elsewhere in the document is an index into `steps`.
     Files beside the capture (`report.sidecars`) are read at the first call. `samples_per_step` overrides the number in

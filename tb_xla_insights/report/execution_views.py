@@ -51,25 +51,25 @@ def executions(
     by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the first
     _MAX_RUNS runs of one step with their number.
 
-    `step` is an index into the report's `steps` (None: the one of `default_step`). `devices` (ids; `HOST/*` are all
-    devices of a host) restricts everything to the runs on these devices. `core_steps` turns sums over device runs into
-    means per step and core: all runs over runs per step, so that runs of steps that the capture cuts count in the mean
-    of a run only. It is None without steps.
+    `step` is an index into the report's `steps` (None: the one of `default_step`, of the hosts of `devices`). `devices`
+    (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. `core_steps` turns sums
+    over device runs into means per step and core: all runs over runs per step, so that runs of steps that the capture
+    cuts count in the mean of a run only. It is None without steps.
 
     Raises InputError for a step that does not exist."""
     report = whole_report(session)
     steps = report["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
-    device_ids = (
+    chosen = (
         None
         if devices is None
-        else frozenset(
-            device.id for device in session.devices if device.id in devices or f"{device.host}/*" in devices
-        )
+        else [device for device in session.devices if device.id in devices or f"{device.host}/*" in devices]
     )
+    device_ids = None if chosen is None else frozenset(device.id for device in chosen)
     sums = _cached_executions(session, device_ids)
-    step_index = default_step(report) if step is None else step
+    hosts = None if chosen is None else {device.host for device in chosen}
+    step_index = default_step(report, hosts) if step is None else step
     runs, run_count = (None, 0) if step_index is None else _runs_of_step(session, step_index, device_ids)
     return {
         "executions": sums["executions"],

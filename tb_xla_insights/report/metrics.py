@@ -55,7 +55,7 @@ _NOUNS = {
 
 
 def metrics_document(session: SessionTrace) -> MetricsPart | None:
-    """The report's `metrics`; None without sidecar files.
+    """The report's `metrics`; None without a metrics report, an explanation or a log.
 
     `file`, `counters`, `cleared` (whether torch.compile cleared most counters), `metrics` (by name: `samples`, `total`
     in `unit`, `percentiles`), `fallbacks` and `figures` are those of the metrics report from the end of the trace.

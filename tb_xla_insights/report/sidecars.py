@@ -191,7 +191,7 @@ def _is_path(path: str) -> bool:
 
 def _directories_of(path: str) -> list[str]:
     """The capture's directory, and the run's root if the capture is in `<run>/plugins/profile/<session>`."""
-    path = path if "://" in path else os.path.abspath(path)
+    path = path if "://" in path else os.path.abspath(path).replace(os.sep, "/")
     directory = posixpath.dirname(path)
     profile = posixpath.dirname(directory)
     plugins = posixpath.dirname(profile)

@@ -52,9 +52,9 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
 
     The text says how busy the devices are, what the mistakes cost together, and what the largest limit is, in the order
     of the findings. If the devices are the bottleneck, it says what takes most of their time. Stragglers come first,
-    unless another mistake gains more. Time outside the devices' span is included if it is at least OUTSIDE_SPAN_SHARE
-    of the capture and longer than the building of a first step (_MAX_NORMAL_EDGE_STEPS). It comes first if it is more
-    than half of the capture and no host is late.
+    unless another mistake or a limit does. Time outside the devices' span is included if it is at least
+    OUTSIDE_SPAN_SHARE of the capture and longer than the building of a first step (_MAX_NORMAL_EDGE_STEPS). It comes
+    first if it is more than half of the capture and no host is late.
 
     The text fits two lines of the page if possible: it leaves out the class of most of the idle time, or causes beyond
     the first one, or both.

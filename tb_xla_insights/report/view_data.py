@@ -112,8 +112,8 @@ def sum_of_idle(first: IdleBetween | None, second: IdleBetween) -> IdleBetween:
 
 
 def graph_rows(trace: Trace) -> dict[str, dict[str, Any]]:
-    """Graphs by name: the hash of a compiled graph, module and program id of a graph that only ran. `steps` maps
-    indices of the host's own steps to `compiled` or `run`."""
+    """Graphs by name: the hash of a compiled graph, else its module; of a graph that only ran the module, with the
+    program's id if several programs share it. `steps` maps indices of the host's own steps to `compiled` or `run`."""
     rows: dict[str, dict[str, Any]] = {}
     compiles, launches = find_compilations(trace), find_launches(trace)
     for index in range(len(compiles)):

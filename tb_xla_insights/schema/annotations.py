@@ -119,7 +119,7 @@ class Coverage(TypedDict):
     direct_ps: int
     """Of ops whose own op name has a scope."""
     recovered_ps: int
-    """Of ops whose scope comes from what they consist of or call."""
+    """Of ops whose scope comes from what they consist of or call, or, for copies, from their neighbours."""
     bare_ps: int
     """Of ops with an op name but without a scope."""
     none_ps: int

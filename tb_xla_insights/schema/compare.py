@@ -197,9 +197,9 @@ class ComparedAnnotation(TypedDict):
     b: Annotation | None
     """Its row in B's report; `null` if B lacks it."""
     host: TestedTimePair
-    """Host time per step."""
+    """Host time per step; of the whole capture if the session has no steps."""
     device: TimePair
-    """Device time per step."""
+    """Device time per step; of the whole capture if the session has no steps."""
 
 
 class WorkDifference(TestedTimePair):

@@ -51,7 +51,7 @@ class DefaultStep(StepInterval):
     name: str
     """Name of the step."""
     phases: list[StepPhase]
-    """Its phases on the host; of many the first."""
+    """Its phases on the host that overlap it; of many the first."""
     host: list[StepClass]
     """What the host does."""
     device: str | None

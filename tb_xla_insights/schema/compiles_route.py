@@ -72,7 +72,7 @@ class Compiles(PartialAnswer):
     compiles: list[CompileRow]
     """The compilations."""
     graphs: list[GraphRow]
-    """The graphs that were compiled or ran, most compilations first."""
+    """The graphs that were compiled or ran, most compilations first; at most 100."""
     graph_count: int
     """Number of graphs."""
     steps: list[int]

@@ -31,7 +31,7 @@ class RunColumns(TypedDict):
     kind: list[ExecutionKind]
     """What launched the run."""
     launch_start_ps: list[int]
-    """Start of the execute call, or of the run without one."""
+    """Start of the execute call."""
     join: list[Join]
     """How the run was joined to its launch."""
     host_ps: list[int]
@@ -41,7 +41,7 @@ class RunColumns(TypedDict):
     overhead_ps: list[int]
     """Overhead of the run."""
     lead_ps: list[int]
-    """How far the host was ahead of the device."""
+    """How far the host was ahead of the device; 0 if it is not known."""
 
 
 class ExecutionSums(TypedDict):
@@ -52,7 +52,8 @@ class ExecutionSums(TypedDict):
     kinds: dict[ExecutionKind, Sums]
     """Sums of the programs, by what launched them."""
     core_steps: float | None
-    """The number that sums over runs are divided by for means per step and core; `null` without steps."""
+    """The number that sums over runs are divided by for means per step and core; `null` if no whole step launched a
+    run."""
     fixed: FixedCost | None
     """Fixed cost of an execution; `null` where there are fewer than three runs to fit."""
     between: list[IdleBetweenPrograms]
@@ -71,6 +72,6 @@ class Executions(ExecutionSums, PartialAnswer):
     step: int | None
     """Index of the step of `runs`; `null` without steps."""
     runs: RunColumns | None
-    """The runs of one step, at most the first 2000; `null` if its host is not in memory."""
+    """The runs of one step, at most the first 2000; `null` without steps, or if its host is not in memory."""
     run_count: int
     """Number of runs of that step; 0 if `runs` is `null`."""

@@ -108,7 +108,7 @@ class TimeOutsideSpan(TypedDict):
     after: OutsidePart
     """After the last run; where a host stops the profiler the capture ends there."""
     capture_ps: int
-    """Duration of the capture."""
+    """Duration of the capture; for several hosts the mean."""
     share: float
     """Both parts as a share of the capture."""
     text: str | None

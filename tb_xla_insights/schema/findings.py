@@ -84,4 +84,5 @@ class Verdict(TypedDict):
     text: str
     """The sentences; up to 230 characters if possible."""
     severity: VerdictSeverity
-    """That of the worst finding in it; `good` if nothing needs to be done."""
+    """That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be
+    done."""

@@ -63,7 +63,8 @@ class GapsAnswer(PartialAnswer):
     patterns: list[GapPattern]
     """Gaps by the programs around them; most time first."""
     distinct_count: int
-    """Number of gaps; the same gap on several cores counts once."""
+    """Number of gaps among the longest ones (1,000 times the number of devices); the same gap on several cores counts
+    once."""
     step_idle: StepTimes | None
     """Work and idle time of all cores in whole steps; `null` without steps."""
     strip: list[DeviceStrip]

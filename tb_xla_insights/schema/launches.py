@@ -90,8 +90,8 @@ class FixedCost(TypedDict):
 
 
 class Lead(TypedDict):
-    """How far the host runs ahead of the device: from a run's launch until its core has done all earlier work;
-    negative where the core had nothing left to do."""
+    """How far the host runs ahead of the device: from the instant at which a run is enqueued until its core has done
+    all earlier work; negative where the core had nothing left to do."""
 
     median_ps: int
     """Median."""

@@ -85,7 +85,7 @@ class StepColumns(TypedDict):
     input_syncs: list[int]
     """Number of input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: list[int]
-    """Number of transfers from the device."""
+    """Number of reads from the device on the driving thread."""
     host_ps: dict[ClassName, list[int]]
     """What the driving thread did, by class."""
 
@@ -115,7 +115,7 @@ class OverviewSteps(TypedDict):
     cut_count: int
     """Number of steps that an edge of the capture cuts."""
     columns: StepColumns
-    """The first steps of the hosts in memory."""
+    """The first steps of the hosts in memory; of all hosts if none is."""
     work: list[StepWorkIntervals]
     """Device work of these steps, by device."""
 
@@ -174,7 +174,7 @@ class FindingGroup(TypedDict):
     note: str
     """Remark beside the heading."""
     gain: str
-    """What the fixes of all of them gain together."""
+    """What the fixes of all mistakes gain together; empty for other findings, without a replay, and without a gain."""
     findings: list[GroupedFinding]
     """The findings, in order."""
 

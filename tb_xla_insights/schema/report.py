@@ -63,11 +63,11 @@ class HostReport(TypedDict):
     device_work: DeviceWork
     """Sums over `ops`."""
     metrics: Metrics | None
-    """Files beside the capture; `null` without one."""
+    """Metrics report, explanation of graph breaks, and logs beside the capture; `null` without any."""
     recorded: Recorded | None
     """Circumstances that `record` wrote down; `null` without them."""
     throughput: Throughput | None
-    """Samples per second; `null` if the number of samples per step is unknown."""
+    """Samples per second; `null` without steps, or if the number of samples per step is unknown."""
     findings: list[Finding]
     """What to change, in the order in which to look at it: mistakes, then limits, or limits first."""
     mistakes: Mistakes

@@ -103,9 +103,9 @@ class Duty(TypedDict):
     ops: Busy
     """Union of ops (of program runs if no ops are recorded), from the device's first to its last op or run."""
     modules: Busy
-    """Union of program runs, over the same span."""
+    """Union of program runs (of ops if no runs are recorded), over the same span."""
     capture: Busy
-    """Union of ops, over the whole capture."""
+    """Union of ops (of program runs if no ops are recorded), over the whole capture."""
 
 
 class Device(TypedDict):
@@ -181,4 +181,5 @@ class Host(TypedDict):
     waits_ps: int | None
     """How long it waited for other hosts; `null` where `clock_offset_ps` is."""
     difference: Difference | None
-    """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more."""
+    """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more. For a cut
+    file it is `unrecorded`, whatever the difference."""

@@ -23,7 +23,7 @@ class Metric(TypedDict):
 
 
 class Figures(TypedDict):
-    """Main figures of a metrics report; `null` if the report lacks them."""
+    """Main figures of a metrics report; `null` if the report lacks them, or torch.compile cleared them."""
 
     uncached_compiles: int | None
     """Compilations."""
@@ -112,7 +112,7 @@ class DynamoExplanation(TypedDict):
     ops: int
     """Number of ops."""
     reasons: list[GraphBreak]
-    """One row per graph break."""
+    """One row per graph break; fewer if the text is cut."""
 
 
 class DebugLog(TypedDict):
@@ -125,7 +125,7 @@ class DebugLog(TypedDict):
     graphs: int
     """Different graphs in the logs."""
     joined_compiles: int
-    """Graphs compiled in the trace that the logs explain."""
+    """Compilations in the trace that the logs explain."""
     joined_executions: int
     """Executions in the trace that the logs explain."""
 
@@ -142,7 +142,7 @@ class UnreadLine(TypedDict):
 
 
 class Metrics(TypedDict):
-    """Files beside the capture."""
+    """Metrics report, explanation of graph breaks, and logs beside the capture."""
 
     file: str | None
     """Name of the metrics report; `null` without one."""
@@ -167,7 +167,7 @@ class Metrics(TypedDict):
     advice: list[str]
     """Advice that PyTorch/XLA wrote into its log."""
     files: list[str]
-    """Names of the files that were read."""
+    """Names of the files with such content."""
     unread: list[UnreadLine]
     """Lines that are not understood."""
 

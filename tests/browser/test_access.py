@@ -40,7 +40,7 @@ OPENERS: dict[str, tuple[str, str, str]] = {
     "host picker": (POD, "hosts", "host-select"),
     "hosts as table": (POD, "hosts", "heat-as-table"),
 }
-"""Everything that opens on demand: the session, the view, and the test id of the control that opens it."""
+"""What opens on demand: the session, the view, and the test id of the control that opens it."""
 
 
 MAX_TAB_STOPS = 160

@@ -150,6 +150,20 @@ def test_the_swap_is_of_the_sessions_shown_while_the_next_one_is_read(
     assert xi.link() == {"v": "compare", "s": broken, "c": baseline}
 
 
+def test_sessions_without_steps_phases_and_executions_have_no_empty_tables(xi: Xi, page: Page) -> None:
+    def without_rows(route: Route) -> None:
+        empty = {"step": {"a": None, "b": None}, "annotations": [], "programs": []}
+        route.fulfill(json=route.fetch().json() | empty)
+
+    page.route("**/data/compare?*", without_rows)
+    xi.open(LAZY, v="compare", c=DYNAMO)
+    expect(page.get_by_role("region", name="One step, same axis")).to_contain_text(
+        "Neither session has steps."
+    )
+    for title in ("Phases", "Executions"):
+        expect(page.get_by_role("region", name=title, exact=True)).to_have_count(0)
+
+
 def test_without_a_second_session_the_view_says_why_there_is_no_choice(
     xi: Xi, page: Page, baseline: str
 ) -> None:

@@ -64,9 +64,23 @@ def test_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, d
     diff = page.get_by_test_id("compile-diff")
     expect(diff.locator("tbody tr").first).to_have_text("12s64[4,16]s64[4,24]")
     expect(diff).to_contain_text("2 of 20 parameters differ from SyncTensorsGraph.603(0).")
+    expect(diff).not_to_contain_text("more")
     table = page.get_by_test_id("compile-list")
     [time], [idle] = ps(column(table, "Time")), ps(column(table, "Device idle for it"))
     assert 0.9 * time < idle <= time
+
+
+def test_parameters_that_the_answer_leaves_out_are_counted(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    def with_more_parameters(route: Route) -> None:
+        answer = route.fetch().json()
+        for row in answer["compiles"]:
+            if row["nearest"]:
+                row["nearest"]["different_count"] = 25
+        route.fulfill(json=answer)
+
+    page.route("**/data/compiles?*", with_more_parameters)
+    xi.open(dynamic_shapes, v="compiles")
+    expect(page.get_by_test_id("compile-diff")).to_contain_text("and 23 more")
 
 
 def test_a_capture_without_compilations_has_a_notice(xi: Xi, page: Page, baseline: str) -> None:

@@ -1,4 +1,4 @@
-"""The Device view: what the device is busy with, and how efficiently. The tests share one page."""
+"""The Device view: what the device is busy with, and how efficiently."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_tree_adds_up(xi: Xi) -> None:
     assert "cost_estimate" in xi.text("device-unknown")
 
 
-def test_each_op_has_a_dot_and_labels_do_not_overlap(xi: Xi, demo: str) -> None:
+def test_each_op_with_flops_and_bytes_has_a_dot_and_labels_do_not_overlap(xi: Xi, demo: str) -> None:
     ops = xi.document("device", demo)["ops"]
     drawable = [
         name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
@@ -137,7 +137,7 @@ def test_an_annotation_filters_ops_and_picture(xi: Xi) -> None:
     assert not any(dot["faint"] for dot in xi.drawn("dots"))
 
 
-def test_ops_are_found_by_op_category_file_and_bound(xi: Xi) -> None:
+def test_ops_are_found_by_file_and_bound(xi: Xi) -> None:
     xi.press("/")
     xi.page.keyboard.type("adamw")
     xi.idle()
@@ -202,6 +202,12 @@ def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
     xi.idle()
     assert {op.split(".")[0] for op in ops_listed(xi)} == {"fusion"}
     assert xi.link()["f"] == "cat:loop fusion"
+
+
+def test_a_mean_of_one_step_is_the_chosen_one(shared_xi: Xi) -> None:
+    shared_xi.open(session_named("synthetic_dynamo_issue_lazy"), v="device", st="mean")
+    expect(shared_xi.page.get_by_test_id("device-step")).to_have_value("mean")
+    expect(shared_xi.page.get_by_test_id("kpi-work")).to_contain_text("mean of 1")
 
 
 def test_the_user_sets_the_peaks(xi: Xi) -> None:

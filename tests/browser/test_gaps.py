@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from browser.driver import Xi
 from browser.tables import column, ps
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 
 def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
@@ -93,9 +94,30 @@ def test_a_missing_gap_is_noted_beside_a_missing_window(xi: Xi, page: Page, base
     expect(page.get_by_test_id("diagnostic-stale-times")).to_contain_text("The linked window is not")
 
 
-def test_a_linked_pattern_that_does_not_exist_is_reported(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps", f="pat:gone → lost")
+@pytest.mark.parametrize("state", [{"f": "pat:gone → lost"}, {"sel": "pat:99"}])
+def test_a_linked_pattern_that_does_not_exist_is_reported(
+    xi: Xi, page: Page, case_study: str, state: dict[str, str]
+) -> None:
+    xi.open(case_study, True, v="gaps", **state)
     note = page.get_by_test_id("diagnostic-stale-gaps")
     expect(note).to_contain_text("The linked pattern is not in this session.")
     xi.page.get_by_test_id("pattern-0").click()
     expect(note).to_have_count(0)
+
+
+def test_chosen_devices_without_gaps_are_not_called_filtered(xi: Xi, page: Page, case_study: str) -> None:
+    device = "t1v-n-8c41-w-0/TPU:0"
+
+    def without_gaps_of_device(route: Route) -> None:
+        answer = route.fetch().json()
+        for item in answer["items"]:
+            kept = [core for core, name in enumerate(item["devices"]) if name != device]
+            for key in ("devices", "starts_ps", "durations_ps", "all_cores_idle_by_device_ps"):
+                item[key] = [item[key][core] for core in kept]
+        route.fulfill(json=answer)
+
+    page.route("**/data/gaps?*", without_gaps_of_device)
+    xi.open(case_study, v="gaps", d=device)
+    expect(page.get_by_test_id("gap-list")).to_have_text("None of the listed gaps is on the chosen devices.")
+    page.get_by_test_id("filter-kind").select_option("starved")
+    expect(page.get_by_test_id("gap-list")).to_have_text("No gap matches the filters. Clear the filters")

@@ -33,7 +33,7 @@ def host_alone() -> Space:
 
 
 def two_cores() -> Space:
-    """One core is idle from 20 to 60 ms, the other from 40 ms on; then 15 ops wait and 15 ops exchange data."""
+    """One core is idle from 20 to 60 ms, the other from 40 to 60 ms; then 15 ops wait and 15 ops exchange data."""
     space = Space()
     for core, busy_ms in enumerate((20, 40)):
         line = space.plane(f"/device:TPU:{core}").line("XLA Ops")
@@ -45,7 +45,7 @@ def two_cores() -> Space:
 
 
 def broken_names() -> Space:
-    """Steps with two annotations and an op in each. Names have quotes, line breaks and backslashes."""
+    """Steps with an op in each of two scopes, whose names have quotes, line breaks and backslashes."""
     space = host_alone()
     device = space.plane("/device:TPU:0")
     runs, ops = device.line("XLA Modules"), device.line("XLA Ops")

@@ -6,7 +6,7 @@ from browser.driver import Xi
 from playwright.sync_api import Page, expect
 
 
-def test_the_header_names_session_hosts_and_devices(
+def test_the_header_names_session_environment_and_devices(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     xi.open(case_study, f="cause:compile,pat:0", q="XRT", o="-start")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 
 class HeldRequests:
-    """Holds back the requests of a route until `release`."""
+    """Holds back the requests of a route; `release` lets those through that were made before it."""
 
     def __init__(self, page: Page, pattern: str) -> None:
         self._page, self._pattern = page, pattern

@@ -272,3 +272,60 @@ def test_chosen_hosts_may_have_no_device(xi: Xi, page: Page, pod: str) -> None:
     xi.open(pod, wait=False, v="executions", h="5")
     expect(page.locator("main")).to_contain_text("No execution on the chosen devices.")
     page.unroute("**/data/session?**")
+
+
+def test_the_first_step_is_of_the_chosen_host_and_one_of_another_host_says_why_it_is_empty(
+    xi: Xi, page: Page, pod: str
+) -> None:
+    xi.open(pod, v="executions", h="5")
+    expect(page.get_by_test_id("execution-step")).to_contain_text(f"on {LATE}")
+    xi.open(pod, v="executions", h="5", st="1205")  # of the first host
+    expect(page.get_by_test_id("executions-strip")).to_have_text(
+        "No execution on the chosen devices belongs to this step."
+    )
+
+
+def test_a_pattern_shows_only_the_gaps_of_the_chosen_finding(xi: Xi, page: Page, pod: str) -> None:
+    xi.open(pod, v="gaps", f="finding:straggler")
+    assert column(page.get_by_test_id("gap-patterns"), "Count").first.text_content() == "44"
+    expect(page.get_by_test_id("pattern-0").locator(".ticks i")).to_have_count(11)
+
+
+def test_a_linked_class_stays_in_its_filter_though_no_host_differs_in_it(
+    xi: Xi, page: Page, pod: str
+) -> None:
+    xi.open(pod, v="hosts", f="class:dynamo")
+    expect(page.get_by_test_id("filter-class")).to_have_value("dynamo")
+    assert xi.text("hosts-count").startswith("0 of 16")
+
+
+def test_compilations_are_those_of_the_chosen_hosts_with_or_without_devices(
+    xi: Xi, page: Page, pod: str
+) -> None:
+    compiled = xi.document("compiles", session_named("torch_xla_dynamic_shapes"))["compiles"][0]
+    rows = [compiled | {"host": host, "step": None, "step_number": None} for host in (LATE, MEDIAN)]
+
+    def with_compilations(route: Route) -> None:
+        answer = route.fetch().json()
+        graph = {
+            "graph": compiled["graph"], "module": None, "program_ids": [], "compiles": 2, "cost_ps": 2, "steps": {},
+        }  # fmt: skip
+        route.fulfill(json=answer | {"compiles": rows, "graphs": [graph], "graph_count": 1})
+
+    def without_devices(route: Route) -> None:
+        answer = route.fetch().json()
+        columns = answer.get("devices", {})
+        route.fulfill(
+            json=answer
+            | {"devices": {key: [] if isinstance(columns[key], list) else columns[key] for key in columns}}
+        )
+
+    page.route("**/data/compiles?*", with_compilations)
+    xi.open(pod, v="compiles")
+    hosts = column(page.get_by_test_id("compile-list"), "Host")
+    expect(hosts).to_have_text([LATE, MEDIAN])
+    xi.open(pod, v="compiles", h="5")
+    expect(hosts).to_have_text([LATE])
+    page.route("**/data/session?**", without_devices)
+    xi.open(pod, v="compiles", h="5")
+    expect(hosts).to_have_text([LATE])

@@ -146,6 +146,23 @@ def test_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_stud
     assert selected_rows(page) == [BACKWARD]
 
 
+def test_advice_for_several_lost_annotations_stands_once_whatever_their_order(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    def with_another(route: Route) -> None:
+        answer = route.fetch().json()
+        first = answer["lost"][0]
+        route.fulfill(json=answer | {"lost": [first, first | {"path": "Another"}]})
+
+    page.route("**/data/propagation?*", with_another)
+    xi.open(case_study, v="propagation", st="1206")
+    lost = page.get_by_test_id("lost-table")
+    first = column(lost, "Annotation").first.text_content() or ""
+    lost.get_by_role("button", name="Annotation").click()
+    expect(column(lost, "Annotation").first).to_have_text("Another")
+    expect(column(lost, "Remedy").first).to_have_text(f"as for {first}")
+
+
 def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     xi: Xi, page: Page, case_study: str
 ) -> None:
@@ -230,7 +247,7 @@ def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -
     assert selected_rows(page) == [f"{FORWARD}/mlp"]
 
 
-def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:
+def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="propagation")
     names = {re.sub(r":.*", "", run.get_attribute("title") or "") for run in runs(page).all()}
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}

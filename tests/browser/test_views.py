@@ -52,6 +52,21 @@ def test_the_verdict_has_two_lines_at_most(xi: Xi, page: Page, run: str) -> None
         assert figures["x"] + figures["width"] <= width
 
 
+def test_idle_time_before_and_after_all_runs_has_the_unit_of_its_column(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="overview")
+    head = (
+        page.get_by_test_id("idle-table").get_by_role("columnheader", name="All cores").text_content() or ""
+    )
+    unit = head.removeprefix("All cores, ")
+    time = rf"[\d .]+ {unit}"
+    sentence = (
+        rf"All cores: {time} between first and last run, which Gaps lists, and {time} before or after\."
+    )
+    assert re.fullmatch(sentence, xi.text("idle-edges"))
+
+
 def test_idle_time_covers_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
     devices = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]["devices"]
     xi.open(case_study, v="overview")

@@ -35,6 +35,9 @@ test('a device is identified by the index of its host and its own index', () => 
     ['1.0', 'TPU:0 · b'],
   ]);
   assert.deepEqual(deviceChoices(session, '1', session.devices.slice(2))[0], ['1', 'b, 1\u00a0core']);
+  const single = /** @type {any} */ ({ session: { hosts: [{ name: 'w-a' }] }, devices: session.devices.slice(0, 1) });
+  assert.deepEqual(deviceChoices(single, 'all', single.devices).map(([key]) => key), ['all', '0.0']);
+  assert.deepEqual(deviceChoices(single, '0.0', single.devices).map(([key]) => key), ['0.0']);
   const byKey = devicesByKey(/** @type {any} */ ({ session: { hosts: [{ name: 'a' }, { name: 'b' }] }, devices }));
   assert.deepEqual(
     [...byKey].map(([key, { id }]) => `${key} ${id}`),

@@ -54,6 +54,12 @@ test('ops with a count of 0 FLOPs are not said to lack counts', () => {
   assert.equal(reasonFor(null), 'These ops have no FLOP counts.');
 });
 
+test('ops without byte counts are said to lack them, whatever their FLOPs come from', () =>
+  assert.equal(
+    reasonForNoPicture({ chosen: { category: null } }, [{ kind: 'work', flops: 1e9, hbm_bytes: null }]),
+    'The capture has no byte counts, so FLOP per byte is unknown.',
+  ));
+
 test('collectives with counts of FLOPs and bytes are not said to lack either', () =>
   assert.equal(
     reasonForNoPicture({ chosen: { category: 'all-reduce' } }, [{ kind: 'collective', flops: 1e9, hbm_bytes: 1e6 }]),

@@ -29,6 +29,8 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.match(verdictOf(answerWith({ verdict: null })), /no op has both FLOPs and bytes\.$/);
   const silent = answerWith({ verdict: null });
   silent.ops.flops = OPS.map(() => null);
+  assert.match(verdictOf(silent), /the capture has no FLOP counts\.$/);
+  silent.ops.hbm_bytes = OPS.map(() => null);
   assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
   silent.chosen.category = 'infeed';
   assert.match(verdictOf(silent), /: these ops have no FLOP or byte counts\.$/);

@@ -73,9 +73,10 @@ test('overlapping spans take the first free row', () => {
 
 test('a step without runs is distinguished from one whose host is not in memory', () => {
   const runs = { device: [] };
-  assert.match(noRunsText({ step: 3, runs }), /^No execution belongs/);
-  assert.match(noRunsText({ step: 3, runs: null }), /not in memory/);
-  assert.match(noRunsText({ step: null, runs: null }), /has no steps/);
+  assert.equal(noRunsText({ step: 3, runs }, false), 'No execution belongs to this step.');
+  assert.equal(noRunsText({ step: 3, runs }, true), 'No execution on the chosen devices belongs to this step.');
+  assert.match(noRunsText({ step: 3, runs: null }, true), /not in memory/);
+  assert.match(noRunsText({ step: null, runs: null }, false), /has no steps/);
 });
 
 test('the device is idle from the end of the latest run, not of one inside it', () => {

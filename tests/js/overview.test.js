@@ -4,6 +4,7 @@ import { findingLinkState, opsLinkState } from '../../frontend/overview/findings
 import { niceTicks } from '../../frontend/lib/axis.js';
 import { axisEnds } from '../../frontend/overview/duty.js';
 import { listedStepsText, stepRows } from '../../frontend/overview/step-data.js';
+import { noStepsTexts } from '../../frontend/overview/steps.js';
 
 test('columns of steps become rows, each with its host time by class', () => {
   const zero = [0, 0];
@@ -43,7 +44,7 @@ test('the axis of duty cycles has a length, and ends at 100 %', () => {
 });
 
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
-  const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
+  const steps = { index: [20, 21, 22], start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
   const stateOf = (id, start, device = null, explained_gaps = {}) =>
     findingLinkState(
       { id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] },
@@ -57,8 +58,11 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
   for (const id of ['exposed_collectives', 'host_callback', 'straggler']) {
     assert.equal(stateOf(id, 6e9, 'TPU:0').sel, 'win:6+1');
   }
+  const ofHosts = { columns: { ...steps, host: ['a', 'a', 'b,c'] } };
+  const windows = [{ start_ps: 6e9, end_ps: 7e9, device: 'b,c/TPU:0' }];
+  assert.equal(findingLinkState({ id: 'straggler', windows }, { explained_gaps: {}, steps: ofHosts }).x, 'b%2Cc/TPU:0');
   assert.deepEqual(stateOf('annotations_not_propagated', 6e9), { v: 'propagation', sel: 'win:6+1', st: '8' });
-  assert.equal(stateOf('annotations_not_propagated', 9e9).st, '2');
+  assert.equal(stateOf('annotations_not_propagated', 9e9).st, '22');
   assert.equal(stateOf('annotations_not_propagated', 13e9).st, '');
 });
 
@@ -93,4 +97,9 @@ test('ticks are at 1-2-5 steps from zero and never above the largest value', () 
   assert.deepEqual(niceTicks(0.6), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6]);
   assert.deepEqual(niceTicks(20), [0, 5, 10, 15, 20]);
   assert.deepEqual(niceTicks(0), [0]);
+});
+
+test('hosts in memory without steps are not a capture without steps', () => {
+  assert.match(noStepsTexts(0)[0], /^This capture has no steps/);
+  assert.deepEqual(noStepsTexts(12), ['The hosts in memory have no steps.', 'Choose others in the header.']);
 });

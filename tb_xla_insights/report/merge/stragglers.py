@@ -102,9 +102,9 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
 def _without_straggler_causes(
     findings: Sequence[Finding], straggler: Finding, mistakes: Mistakes
 ) -> tuple[list[Finding], Finding, Mistakes]:
-    """Removes the findings that only late hosts have and that repeat why they are late. A removed finding about
-    recompilations contributes its detail (what is compiled and why) to the straggler finding, and its advice if no
-    host is late for another reason."""
+    """Removes the findings that only late hosts have, and that repeat why they are late or report only that their
+    devices are idle. A removed finding about recompilations contributes its detail (what is compiled and why) to the
+    straggler finding, and its advice if no host is late for another reason."""
     ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
     removed_findings = [
         finding
