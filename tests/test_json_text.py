@@ -41,7 +41,7 @@ def test_documents_that_orjson_refuses_are_written(value: Any, text: str) -> Non
 
 
 @pytest.mark.parametrize("logdir", DEMO_LOGS, ids=lambda path: path.name)
-def test_orjson_accepts_every_report(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orjson_accepts_the_reports_of_all_demos(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = xi.load(str(logdir)).report()
     monkeypatch.setattr(json, "dumps", None)
     assert json.loads(json_bytes(document)) == document

@@ -1,5 +1,5 @@
-"""Captures of many versions of JAX and TensorFlow, compared with the program's own record: those in `recorded`, and
-those that `make matrix` wrote to `build/matrix`."""
+"""Captures of many versions of JAX, TensorFlow and PyTorch/XLA, compared with the program's own record: those in
+`recorded`, and those that `make matrix` wrote to `build/matrix`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ KNOWN_FAILURES = (
     # JAX 0.6 records no waits and no ops on a CPU.
     ("jax0.6*/block", "finding"),
     ("jax0.6*/*_callback*", "finding"),
+    # TensorFlow records no device on a CPU, so that no finding explains idle time.
     ("tensorflow*/*slow_input*", "finding"),
 )
 """Checks that captures do not pass: patterns of captures, as ENVIRONMENT/PROGRAM, and the check."""

@@ -159,7 +159,9 @@ class TestFindings:
         assert detail_after_colon("The device idles 1 ms.") == "the device idles 1 ms."
         assert detail_after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
 
-    def test_the_devices_are_the_bottleneck_if_no_host_has_a_mistake(self) -> None:
+    def test_the_devices_are_the_bottleneck_if_they_are_on_nearly_all_hosts_and_no_host_has_a_mistake(
+        self,
+    ) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
         assert "device_bound" in findings_by_id(*bound)
         assert "device_bound" in findings_by_id(*bound[1:], with_findings("w-0"))

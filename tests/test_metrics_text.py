@@ -81,10 +81,10 @@ class TestMetrics:
         assert parsed.fallbacks() == {"special_i1": 12}
         assert parsed.unread == []
 
-    def test_figures_accept_all_names_of_a_metric(self) -> None:
+    def test_samples_and_totals_are_found_under_any_name_of_a_metric(self) -> None:
         parsed = parse_metrics(REPORT)
         assert parsed
-        assert parsed.samples("CompileTime", "XrtCompile") == 6
+        assert parsed.samples("CompileTime", "XrtCompile") == parsed.samples("XrtCompile", "CompileTime") == 6
         assert parsed.total("ps", "CompileTime") == 1_147_508_595_000
         assert parsed.total("ps", "OutboundData") is None
         assert parsed.samples("ExecuteTime") is None

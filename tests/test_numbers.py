@@ -17,7 +17,7 @@ LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 
 def answer_all(space: Space) -> SessionTrace:
-    """Requests every answer about a capture, each of which must be valid JSON; returns the session."""
+    """Requests every answer about a capture, of which those in JSON must be valid; returns the session."""
     with TemporaryDirectory() as folder:  # an event's stats are read from the file
         session = session_at(space.write(Path(folder, "vm.xplane.pb")))
         for _, answer in answers(session):
@@ -45,7 +45,7 @@ def with_plane(name: str) -> Space:
         ("/device:TPU:\u0663", None),  # a digit, but not an ASCII one
     ],
 )
-def test_devices_of_any_number_are_listed_under_unique_names(plane: str, name: str | None) -> None:
+def test_devices_of_any_number_have_unique_names(plane: str, name: str | None) -> None:
     names = [device.name for device in answer_all(with_plane(plane)).devices]
     assert names == ["TPU:0", *filter(None, [name])]
 

@@ -111,7 +111,7 @@ def test_a_program_that_runs_again_in_a_step_has_the_next_repetitions_of_its_pha
 
 
 def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
-    """A step marker cuts the first forward, so it has two runs."""
+    """Two step markers are inside the first forward, so it has two runs."""
     host_phases = [("forward", 200_000), ("forward", 200_000)]
     body = [("dot.1", 10, "Training_Step.1/forward.1/aten__mm:")]
     runs = [(start, body) for start in (300_000, 600_000, 700_000)]

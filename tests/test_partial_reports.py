@@ -80,7 +80,7 @@ def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     assert len(partial_reports) == 2
 
 
-def test_partial_reports_have_no_findings_that_need_all_hosts_and_state_no_gain() -> None:
+def test_partial_reports_have_no_findings_that_need_all_hosts_and_their_verdict_has_no_gain() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 

@@ -350,7 +350,7 @@ def test_wrong_flags_are_refused(flag: str, logdir: Path) -> None:
         tensorboard("--logdir", str(logdir), flag)
 
 
-def test_the_catalogue_of_the_user_is_read(logdir: Path, tmp_path: Path) -> None:
+def test_a_missing_catalogue_of_the_user_is_reported(logdir: Path, tmp_path: Path) -> None:
     missing = tmp_path / "nowhere.json"
     client = tensorboard("--logdir", str(logdir), "--xla_insights_catalog", str(missing))
     failed = open_session(client, OLD)

@@ -149,7 +149,7 @@ def test_steps_of_hosts_without_a_common_run_are_matched_by_their_numbers() -> N
     assert [int(steps[0]) for steps in arrivals.common_step] == [0, 4]
 
 
-def test_too_few_ends_give_no_clock() -> None:
+def test_fewer_than_three_common_runs_give_no_clock() -> None:
     training = replace(POD, captured_steps={1: (4, 5)})
     arrivals = find_arrivals(hosts_of(training))
     assert arrivals.clocks.is_known.tolist() == [True, False, True, True, True, True]

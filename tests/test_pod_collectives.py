@@ -79,7 +79,7 @@ def test_iterations_of_a_loop_are_repetitions() -> None:
         modules.event("jit_f(7)", 100 * run, 90, run_id=run + 1)
         for number in range(3):
             ops.event("all-gather.4", 100 * run + 20 * number, 10)
-        ops.event("collective-permute.1", 100 * run + 70, 10)
+        ops.event("collective-permute.1", 100 * run + 70, 10)  # between two cores, so it has no row
     host = host_collectives(trace_of(space.to_bytes()))
     assert [instruction.name for instruction in host.instructions] == ["all-gather.4"]
     assert list(zip(host.run.tolist(), host.repetition.tolist(), strict=True)) == [

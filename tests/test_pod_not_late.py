@@ -69,7 +69,7 @@ def test_lateness_below_one_percent_of_a_step_is_not_reported() -> None:
 
 @pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
 def test_hosts_with_random_arrivals_are_not_late(hosts: int, steps: int) -> None:
-    """Noise of a tenth of a step, in 50 sessions each: chance makes a host late in one of a hundred sessions."""
+    """Noise of a tenth of a step, in 50 sessions each: chance makes a host late in fewer than one of a hundred."""
     kinds = [find_late_hosts(random_arrivals(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
     assert kinds.count("late") <= 1
     assert kinds.count("changing") > 40

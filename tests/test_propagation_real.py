@@ -183,7 +183,7 @@ def test_phases_are_in_the_hosts_order(sessions: dict[str, SessionTrace]) -> Non
     assert {view["phases"][phase]["name"] for phase in phases} == {"forward", "loss", "FINISH_UPDATE"}
 
 
-def test_sources_are_the_users_own_lines(sessions: dict[str, SessionTrace]) -> None:
+def test_most_sources_are_the_users_own_lines(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_session_debug"])
     sources = [row["source"] for row in view["shared_ops"]]
     assert sum("/scripts/train.py:" in source for source in sources) > len(sources) / 2

@@ -272,7 +272,7 @@ def test_from_python() -> None:
         loaded.propagation(device="nothing")
 
 
-def test_the_view_of_the_whole_capture_equals_the_report(loaded: SessionTrace) -> None:
+def test_the_report_adds_up_all_steps(loaded: SessionTrace) -> None:
     report = session_report(loaded)["propagation"]
     bare = report["bare_ps"] + report["none_ps"]
     assert sum(row["device_ps"] for row in report["lines"]) == report["device_ps"] == 3 * 165

@@ -35,7 +35,7 @@ def test_the_python_interface_returns_the_same_report(
 
 
 @pytest.mark.parametrize("hosts", ["a", "ab"])
-def test_a_session_outlasts_a_change_of_the_directory(
+def test_a_session_outlasts_a_change_of_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str
 ) -> None:
     (write_session(tmp_path / "logs", *hosts) / "description.txt").write_text("four layers\n")

@@ -256,7 +256,7 @@ for name in ("a", "b"):
         assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
         assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
 
-    def test_two_recordings_within_a_second_are_two_sessions(self, tmp_path: Path) -> None:
+    def test_two_recordings_into_one_logdir_are_two_sessions(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """

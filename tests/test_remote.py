@@ -260,7 +260,7 @@ def test_a_store_that_stalls_is_abandoned(store: WebStore, monkeypatch: pytest.M
     readings = initial_readings(session)
 
     def expire_once_others_are_read() -> bool:
-        """Removes the time limit once all other hosts are read; called while a thread waits for the store."""
+        """Sets the time limit to 0 once all other hosts are read; called while a thread waits for the store."""
         if [reading.state for reading in readings] == ["ready", "reading", "ready", "ready"]:
             monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False

@@ -113,7 +113,8 @@ def any_gpus(pick: random.Random) -> SessionTrace:
 
 
 def any_gpu_hosts(pick: random.Random) -> list[Planes]:
-    """Hosts whose GPUs record only kernels, with the driver's calls on the executing threads or on separate lines."""
+    """One or two hosts whose GPUs record only kernels, with the driver's calls on the executing threads or on separate
+    lines. Some hosts also have a core of `any_core`."""
     hosts: list[Planes] = []
     for _ in range(pick.choice((1, 1, 2))):
         threads: dict[str, list[Event]] = {

@@ -1,5 +1,5 @@
-"""Reports of every real capture and demo: exact sums, counts that agree with the training's own metrics report, and the
-findings that each scenario was recorded to show."""
+"""Reports of real captures and demos: exact sums, counts that agree with the training's own metrics report, and the
+findings that scenarios were recorded to show."""
 
 from __future__ import annotations
 

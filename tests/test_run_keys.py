@@ -92,7 +92,8 @@ def helper(at: int, run_id: int, replica: int = 0, partition: int = 0) -> Event:
 
 @pytest.mark.parametrize("by", ["replica", "partition"])
 def test_run_id_joins_a_run_with_its_call_if_another_event_released_it(by: str) -> None:
-    """The first launch's runs release both runs of the second launch, as if arguments arrived."""
+    """A run of the first launch releases one of the second launch, as if an argument arrived. What released the other
+    runs is not recorded."""
     main = (
         ("PjRtCpuExecutable::Execute", 10, 10), record(11, 1), record(12, 2),
         ("PjRtCpuExecutable::Execute", 30, 10), record(31, 3), record(32, 4),
@@ -145,7 +146,7 @@ def test_a_run_is_enqueued_by_the_last_event_with_its_run_id_before_it() -> None
     assert find_launches(trace).runs.enqueue_ps.tolist() == [35]
 
 
-def test_run_with_an_unknown_run_id_is_joined_by_flow_or_order() -> None:
+def test_run_whose_run_id_no_launch_has_is_joined_by_order() -> None:
     trace = trace_of_threads(
         client(2, region(14, 16, 1, (HELPER, 15, 1)),
                region(50, 80, 99, op("a", 55, 9, 7, 0), completion(80, 7, 0))),

@@ -1,4 +1,4 @@
-"""Sidecar files that contradict the trace or exceed a limit."""
+"""Sidecar files that contradict the trace, are not understood or exceed a limit."""
 
 from __future__ import annotations
 
@@ -79,9 +79,11 @@ def test_files_after_too_much_text_are_reported_by_their_directory(
 ) -> None:
     (run_folder / "a.log").write_text("no known format\n")
     monkeypatch.setattr("tb_xla_insights.report.sidecars._MAX_TOTAL_CHARS", 3)
+    assert diagnostics(report_of(run_folder), "text_not_understood") == []
+    (run_folder / "b.log").write_text("no known format\n")
     [message] = diagnostics(report_of(run_folder), "text_not_understood")
     assert message == (
-        f"{run_folder} is not used, or only in part: text files after a.log are not read, as all together are too "
+        f"{run_folder} is not used, or only in part: text files after a.log are not used, as all together are too "
         "long."
     )
 

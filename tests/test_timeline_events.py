@@ -255,9 +255,9 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
     assert [row["id"] for row in timeline.head()["rows"]] == ["h0.d0.modules", "h0.d0.ops", "h0.d0.async"]
 
 
-def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
-    """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
-    prefix, nor sends to the host."""
+def test_collectives_and_waits_are_recognised_by_name_or_category(tmp_path: Path) -> None:
+    """Class 1 is a collective, 2 an op that waits. Also sends, kernels of a GPU, and collectives identified only by
+    their category; not names with merely the same prefix, nor sends to the host."""
     capture = Space()
     plane = capture.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")

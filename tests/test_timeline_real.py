@@ -28,10 +28,10 @@ def check_whole(timeline: Timeline, duration_ps: int) -> None:
                 if count > 1 or not name:
                     continue
                 event = timeline.event_at(row_id, start, depth)
-                if event["start_ps"] == start:  # else another event starts within a nanosecond
-                    assert (event["name"], event["row"], event["depth"]) == (name, row_id, depth)
-                    assert event["duration_ps"] >= 0
-                    assert duration >= 0
+                assert event["start_ps"] == start
+                assert (event["name"], event["row"], event["depth"]) == (name, row_id, depth)
+                assert event["duration_ps"] >= 0
+                assert duration >= 0
 
 
 def check_sizes(timeline: Timeline, duration_ps: int) -> None:

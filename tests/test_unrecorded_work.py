@@ -44,7 +44,7 @@ def messages(trace: Trace) -> dict[str, str]:
 
 @pytest.mark.parametrize("device", [500, 950])
 def test_steps_after_the_end_of_the_devices_record_are_not_counted(device: int) -> None:
-    """The device records 4 of 12 steps: all figures of steps are those of a capture of these steps."""
+    """The device records 4 of 12 steps: their work and the gain are those of a capture of these steps."""
     trace, short = without_runs_after(loop(12, device), 4 * STEP + 800), loop(4, device).trace()
     assert [step.number for step in find_steps(trace)] == [5, 6, 7, 8]
     assert find_launches(trace).step.tolist() == [0, 1, 2, 3] + [-1] * 8
@@ -127,7 +127,7 @@ def test_loading_before_launches_without_recorded_runs_stays_the_cause() -> None
     assert "is before the first run (the host" in session_report(session(trace))["verdict"]["text"]
 
 
-def test_only_steps_without_any_recorded_run_are_cut() -> None:
+def test_the_only_step_stays_even_without_a_recorded_run() -> None:
     """Runs before the first step, and none in it: the step stays, as no other step shows what its work is."""
     tpu = Tpu()
     tpu.launch(0, (10, 5), (20, 100), program="warm_up(1)")

@@ -16,7 +16,8 @@ def verdict_of(trace: Trace) -> tuple[str, str]:
 
 
 def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
-    """A kernel of 2 us in a call of 7.6 ms is busy for all of its span, and the device for next to nothing."""
+    """A kernel of 2 us in a capture of 8 ms: the device is busy for all of its span, and for next to nothing of the
+    capture."""
     devices = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1, "ops": 1}] * 2
     outside = {
         "share": 0.999,
@@ -53,7 +54,7 @@ def test_runs_without_ops_may_compute_or_wait() -> None:
     assert unseen not in severity_and_text(report_with(mistake) | {"devices": [device]})[1]
 
 
-def test_a_capture_inside_one_compilation_has_no_diagnostics() -> None:
+def test_a_capture_inside_one_compilation_says_so_in_the_verdict_alone() -> None:
     parts = [("FusionCompiler::Compile", start, 8) for start in (0, 20, 60, 92)]
     compiler = thread("tf_xla-cpu-codegen/1", *parts, role="compiler")
     inside = capture(compiler, thread("python", role="driving"))
@@ -326,7 +327,7 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
     assert severity_and_text(report) == ("warning", f"No device's work could be read: {text}.")
 
 
-def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
+def test_of_a_device_alone_it_is_not_known_whether_the_host_keeps_up() -> None:
     assert verdict_of(capture(Core([event("fusion.1", 0, 0.001)]))) == (
         "warning",
         "The device is 100.0 % busy; whether the host keeps up is not known, as the launches are not recorded.",
@@ -351,7 +352,7 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     )
 
 
-def test_the_activity_of_an_unread_host_is_unknown() -> None:
+def test_the_activity_of_an_unrecorded_host_is_unknown() -> None:
     """Causes other than the one found are left open."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = verdict_of(capture(Core(ops, [event("train(7)", 0, 700)])))[1]

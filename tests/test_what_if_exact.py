@@ -1,4 +1,5 @@
-"""Simulated loops with and without a cause: the findings of the former predict the latter's step time exactly."""
+"""Simulated loops with and without a cause of idle time: the replay of the former with a fix predicts the latter's
+step time."""
 
 from __future__ import annotations
 
@@ -202,8 +203,8 @@ def test_two_mistakes_together(host: int, device: int) -> None:
 
 @pytest.mark.parametrize(("waits", "is_cut"), [(False, False), (True, False), (False, True)])
 def test_an_evaluation_between_steps_hides_no_gain(waits: bool, is_cut: bool) -> None:
-    """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as five steps,
-    and the host waits for that, or goes on loading. The capture may cut a step at both edges."""
+    """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as it works for
+    five steps, and the host waits for that, or goes on loading. The capture may cut a step at both edges."""
 
     def evaluating_loop(loads: bool) -> Trace:
         simulation = Simulation()

@@ -1,5 +1,5 @@
 """The gain of findings: measured on the usual step if a finding recurs, on the mean step if it occurs once. Mistakes
-come before limits, and one replay gives the cost of all mistakes together."""
+come before limits unless their gain is small, and one replay gives the cost of all mistakes together."""
 
 from __future__ import annotations
 

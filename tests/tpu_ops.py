@@ -23,8 +23,8 @@ FLOPS_PER_PS, BYTES_PER_PS = 100, 1
 
 @dataclass(frozen=True)
 class Op:
-    """An op, and the work of one execution of it, None where the capture has no number. `hbm` is the part of `nbytes`
-    in the main memory, where the capture separates it."""
+    """An op, and the work of one execution of it, None where the capture has no number; without `model_flops` they are
+    `flops`. `hbm` is the part of `nbytes` in the main memory, where the capture separates it."""
 
     name: str
     scope: str = ""
@@ -60,8 +60,8 @@ def tpu_trace(
     peaks: Mapping[str, Stat] = PEAKS,
 ) -> Trace:
     """Cores that run the program `jit_f`, in one run or in a run for each of the steps. A step (start, length) is an
-    annotation; it launches, on every core, a run of the ops that begin within the annotation. `peaks` are the stats of
-    the cores' planes."""
+    annotation; on each core with ops that begin within the annotation, it launches a run of these ops. `peaks` are the
+    stats of the cores' planes."""
     space = Space()
     python = space.plane("/host:CPU").line("python", id=1)
     for number, (start, length) in enumerate(steps):

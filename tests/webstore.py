@@ -46,7 +46,7 @@ class WebStore:
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Answers one request of a `WebStore`."""
+    """Answers the requests of a connection to a `WebStore`."""
 
     protocol_version = "HTTP/1.1"
     store: WebStore

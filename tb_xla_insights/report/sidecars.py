@@ -157,16 +157,17 @@ def _description(text: str) -> str | None:
 
 def _text_files(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
     """Iterates over the files of all directories. Adds those that cannot be read to `unread`."""
-    remaining = _MAX_TOTAL_CHARS
+    remaining, last_name = _MAX_TOTAL_CHARS, ""
     for directory in _directories(trace.path for trace in session.traces):
         with suppress(Exception):  # each file system raises its own exceptions
             for file in _read_directory(directory, unread):
-                yield file
-                remaining -= len(file.text)
                 if remaining <= 0:
-                    reason = f"text files after {file.name} are not read, as all together are too long"
+                    reason = f"text files after {last_name} are not used, as all together are too long"
                     unread.append(UnparsedLine(directory, 0, reason))
                     return
+                yield file
+                remaining -= len(file.text)
+                last_name = file.name
 
 
 def sidecar_files(captures: Iterable[str]) -> Iterator[str]:
