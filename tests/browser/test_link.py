@@ -210,6 +210,8 @@ def test_a_note_stays_when_the_session_is_read_again_until_it_is_dismissed(xi: X
         route.fulfill(json=answer | ({"changed": True} if answer["state"] == "ready" else {}))
 
     page.route("**/data/session?*", with_changed_files)
+    # The answer is the session itself if reading takes little time.
+    page.route("**/data/reload", with_changed_files)
     xi.open(CASE, v="propagation", st="9999")
     expect(stale_notes(page)).to_have_count(1)
     read_again = page.get_by_role("button", name="Read again")
