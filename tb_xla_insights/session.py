@@ -374,9 +374,11 @@ def load(
     """
     from tb_xla_insights.catalog import load_catalog
 
-    given = expand(str(path))
+    expanded_path = expand(str(path))
     names = load_catalog(None if catalog is None else os.fspath(catalog))
-    loaded = open_session(resolve(given and absolute(given), session), names, scheduler=scheduler)
+    loaded = open_session(
+        resolve(expanded_path and absolute(expanded_path), session), names, scheduler=scheduler
+    )
     release_freed_memory()
     return loaded
 

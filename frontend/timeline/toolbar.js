@@ -87,8 +87,8 @@ export function createToolbar(on) {
     const position = answer ? positionText(hitIndex, total) : '';
     searchCount.textContent = position;
     searchCount.title = answer ? hitsNote(answer) : '';
-    const found = answer ? `${hitIndex < 0 ? `${plural(total, 'event')} found` : position}.` : '';
-    on.showHits(answer?.hits.s ?? [], text, `${found} ${searchCount.title}`.trim());
+    const announcement = answer ? `${hitIndex < 0 ? `${plural(total, 'event')} found` : position}.` : '';
+    on.showHits(answer?.hits.s ?? [], text, `${announcement} ${searchCount.title}`.trim());
   }
 
   async function fetchHits() {

@@ -204,10 +204,10 @@ def _no_device(trace: Trace) -> str:
             "capture again."
         )
     if device_planes:
-        others = len(device_planes) - 1
+        more = len(device_planes) - 1
         planes = (
-            f"planes {device_planes[0]} and {count(others)} more are empty: the devices"
-            if others
+            f"planes {device_planes[0]} and {count(more)} more are empty: the devices"
+            if more
             else f"plane {device_planes[0]} is empty: the device"
         )
         return f"The device {planes} recorded no work. Capture while steps run, with --device-level 1."

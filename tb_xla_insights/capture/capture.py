@@ -232,11 +232,11 @@ class SessionCapture:
         return files.file_info(path).bytes if kind else None
 
 
-def _new_session(root: str, other: str = "") -> str:
-    """An unused session name of the local time, as other clients choose it; not `other`, which may be in use."""
+def _new_session(root: str, taken: str = "") -> str:
+    """An unused session name of the local time, as other clients choose it; not `taken`, which may be in use."""
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
     name, number = stamp, 1
-    while name == other or files.path_kind(f"{root}/{name}"):
+    while name == taken or files.path_kind(f"{root}/{name}"):
         number += 1
         name = f"{stamp}_{number}"
     return name

@@ -102,13 +102,13 @@ def run(options: Any) -> int:
 
 def _option_of_sessions(options: Any) -> str | None:
     """An option that applies to the sessions A and B only, if one is given."""
-    given = {
+    is_given = {
         "--fail-on": options.fail_on is not None,
         "--samples-per-step": options.samples_per_step != (None, None),
         "--session-a": options.session_a is not None,
         "--session-b": options.session_b is not None,
     }
-    return next((option for option, is_given in given.items() if is_given), None)
+    return next((option for option, value in is_given.items() if value), None)
 
 
 def _is_worse(document: dict[str, Any], share: float) -> bool:

@@ -65,5 +65,5 @@ def transfer_rows(transfers: Mapping[str, Row]) -> list[Row]:
 
 def _size_text(row: Row) -> str:
     size = units.byte_size(row["bytes"])
-    known = row["known_size_count"]
-    return f"{size} ({known} known)" if 0 < known < row["count"] else size
+    known_count = row["known_size_count"]
+    return f"{size} ({known_count} known)" if 0 < known_count < row["count"] else size

@@ -249,9 +249,9 @@ def graph_breaks(facts: Facts) -> Finding | None:
 
 def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
     """States how many extra executions follow an early read of a value, and where; empty if none does."""
-    early = find_early_executions(trace)
-    read_before = np.isin(early.launch + 1, extra.launches) & (early.read >= 0)
-    paths = enclosing_paths(trace, early.annotation[read_before].tolist())
+    executions = find_early_executions(trace)
+    read_before = np.isin(executions.launch + 1, extra.launches) & (executions.read >= 0)
+    paths = enclosing_paths(trace, executions.annotation[read_before].tolist())
     path = most_common(paths)
-    executions = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
-    return f"; a value is read before {executions}{f' in {path}' if path else ''}" if paths else ""
+    place = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
+    return f"; a value is read before {place}{f' in {path}' if path else ''}" if paths else ""

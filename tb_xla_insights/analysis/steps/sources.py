@@ -73,8 +73,8 @@ def find_unrecorded_work(trace: Trace) -> UnrecordedWork:
     recorded work."""
     steps = [step for step in steps_of_best_source(trace) if not step.on_device]
     times = [(step.start_ps, step.end_ps) for step in steps]
-    found = unrecorded_work(trace, *np.array(times, np.int64).reshape(-1, 2).T)
-    return found if steps else replace(found, steps=(0, len(steps_of_best_source(trace))))
+    work = unrecorded_work(trace, *np.array(times, np.int64).reshape(-1, 2).T)
+    return work if steps else replace(work, steps=(0, len(steps_of_best_source(trace))))
 
 
 @memoised

@@ -115,11 +115,11 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
         or abs(section.steps - median) > _MAX_STEP_DIFFERENCE
     ]
     source = common_signature[0]
-    others = [section for section in same_work if recorded[section.number][0] != source]
+    other_source = [section for section in same_work if recorded[section.number][0] != source]
     hosts_text = f"{len(same_work)}"
     if len(same_work) < len(sections_with_steps):
         hosts_text = f"the {len(same_work)} that run the same work"
-    sources = _sources_text(others, hosts_text, source) if others else ""
+    sources = _sources_text(other_source, hosts_text, source) if other_source else ""
     if not differing:
         return _diagnostic("info", sources) if sources else None
     typical = next(
@@ -141,13 +141,13 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | 
     return _diagnostic("warning", f"{subject} {text} {advice} {sources}".rstrip())
 
 
-def _sources_text(others: Sequence[HostSection], hosts_text: str, source: str) -> str:
+def _sources_text(sections: Sequence[HostSection], hosts_text: str, source: str) -> str:
     """The sentences about hosts that do the same work, but whose steps do not come from `source` like the others'."""
     names = ", ".join(
-        f"{section.host}: {_SOURCES[_signature(section)[0]]}" for section in others[:_MAX_NAMED_HOSTS]
+        f"{section.host}: {_SOURCES[_signature(section)[0]]}" for section in sections[:_MAX_NAMED_HOSTS]
     )
-    names += f" and {len(others) - _MAX_NAMED_HOSTS} more" if len(others) > _MAX_NAMED_HOSTS else ""
-    subject = f"{plural(len(others), 'host')} of {hosts_text} {'has' if len(others) == 1 else 'have'}"
+    names += f" and {len(sections) - _MAX_NAMED_HOSTS} more" if len(sections) > _MAX_NAMED_HOSTS else ""
+    subject = f"{plural(len(sections), 'host')} of {hosts_text} {'has' if len(sections) == 1 else 'have'}"
     return (
         f"{subject} steps from another source than the others ({names}; the others: {_SOURCES[source]}), which may "
         "begin and end at other instants: means over all steps mix them. Annotate the steps on all hosts."
@@ -200,9 +200,9 @@ def _signatures(sections: Sequence[HostSection]) -> tuple[dict[int, _Signature],
     def compared(signature: _Signature) -> _Signature:
         source, _, program = signature
         if program:
-            usual = next(other for other in ranked if other[2] == program)
+            usual = next(row for row in ranked if row[2] == program)
             return usual if usual[0] != source else signature
-        return next((other for other in ranked if other[:2] == signature[:2]), signature)
+        return next((row for row in ranked if row[:2] == signature[:2]), signature)
 
     return recorded, {number: compared(signature) for number, signature in recorded.items()}
 

@@ -164,10 +164,10 @@ def _lacks_hosts(document: HostReport, comparison: HostComparison) -> bool:
 
 
 def _with_unknown_waiting(detail: str) -> str:
-    what = "the rest is waiting for hosts that are not compared"
+    subject = "the rest is waiting for hosts that are not compared"
     if not detail.endswith(_WAITING):
-        what = "that is waiting for others"
-    return f"{detail.removesuffix('.')}; how much of {what} is not known."
+        subject = "that is waiting for others"
+    return f"{detail.removesuffix('.')}; how much of {subject} is not known."
 
 
 def _with_late_hosts(

@@ -90,8 +90,8 @@ class MergedPrograms(Generic[T]):
             for cause in row["causes"]:
                 key = tuple((name, value) for name, value in cause.items() if name != "count")
                 causes[key] += cause["count"]
-        known = +kinds  # without kinds of rows whose launches are all unknown
-        merged["kind"] = min(known, key=lambda kind: (-known[kind], kind), default=KINDS[OTHER])
+        known_kinds = +kinds  # without kinds of rows whose launches are all unknown
+        merged["kind"] = min(known_kinds, key=lambda kind: (-known_kinds[kind], kind), default=KINDS[OTHER])
         if "joins" in merged:
             merged["joins"] = {join: joins[join] for join in JOINS if joins[join]}
         merged["causes"] = [dict(cause) | {"count": count} for cause, count in causes.most_common()]
