@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from random import Random
@@ -50,9 +51,7 @@ def make_text(pick: Random) -> bytes:
             pick.shuffle(lines)
         elif choice == 4:
             digits = str(pick.choice(words.NUMBERS)) * pick.choice((1, 1, 300))
-            lines[at] = b"".join(
-                digits.encode() if chr(byte).isdigit() else bytes((byte,)) for byte in lines[at]
-            )
+            lines[at] = re.sub(rb"\d+", digits.encode(), lines[at])
         else:
             lines[at] = pick.choice(words.NAMES["text"]).encode()
     data = b"\n".join(lines)
