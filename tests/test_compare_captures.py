@@ -30,8 +30,8 @@ BETTER_OR_WORSE = re.compile(r"better|worse|faster|slower", re.IGNORECASE)
 
 
 def rows_with_verdicts(document: dict[str, Any]) -> list[dict[str, Any]]:
-    phases = [row["host"] for row in document["annotations"]]
-    return [*document["measures"], *document["classes"], *phases]
+    annotations = [row["host"] for row in document["annotations"]]
+    return [*document["measures"], *document["classes"], *annotations]
 
 
 def text_of(document: dict[str, Any], width: int = 200) -> str:
@@ -98,7 +98,7 @@ class TestDemos:
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
-    def test_sums_and_phases_of_the_view_are_those_of_the_whole_tables(
+    def test_the_view_has_the_sums_of_whole_tables_and_lists_phases_first(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         traced = session(demo("synthetic_case_study_8_tpu_cores"))

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import real_trace, session
+from captures import capture, real_trace, session, thread
+from gpus import gpu, kernel, nested
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 from loops import loop
@@ -152,6 +153,16 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
     between = execution_views.executions(case_study)["between"]
     assert {(row["before"], row["after"]): row["cause"] for row in between} == patterns
     assert [row["after"] for row in between if row["queued"]] == ["SyncTensorsGraph.41102"]
+
+
+def test_no_device_is_idle_between_runs_during_a_longer_one() -> None:
+    """On a GPU runs overlap: `f` works from 10 to 150 us on one stream, `g` and `h` in between on another."""
+    main = nested((0, 20, [(1, 5)]), (30, 20, [(2, 35)]), (60, 20, [(3, 65)]), (200, 20, [(4, 205)]))
+    others = [kernel(40, 5, 2, "jit_g(8)"), kernel(100, 5, 3, "jit_h(9)"), kernel(210, 5, 4, "jit_i(1)")]
+    device = gpu(kernel(10, 140, 1), streams={"Stream #2(Kernel)": others})
+    view = execution_views.executions(session(capture(thread("python", *main, role="driving"), device)))
+    between = [(row["before"], row["after"], row["count"], row["total_ps"] // US) for row in view["between"]]
+    assert sorted(between) == [("jit_f", "jit_g", 1, 0), ("jit_g", "jit_h", 1, 0), ("jit_h", "jit_i", 1, 60)]
 
 
 class TestCompileTexts:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from captures import Core, capture, session, thread
 from launching import US
+from report_texts import printed
 
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import headline_figures, idle_rows, joins_text, left_out_note, step_texts
@@ -28,7 +29,10 @@ def step_idle_row(**fields: Any) -> dict[str, Any]:
     return {"steps": 10, "cores": 1, "left_out": [], "all_cores": all_cores, **means, **fields}
 
 
-def figure_texts(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
+VM = {"name": "vm", "steps": 10, "waits_ps": None}
+
+
+def figure_texts(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = (VM,)) -> dict[str, str]:
     report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle, "hosts": hosts}
     return {
         row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ")
@@ -64,8 +68,18 @@ def test_the_median_is_noted_if_it_differs() -> None:
 
 def test_steps_of_several_hosts_are_counted_by_host() -> None:
     for steps, text in (((5, 5), "5 steps"), ((3, 7), "3 – 7 steps")):
-        hosts = [{"steps": number, "waits_ps": None} for number in steps]
+        hosts = [VM | {"name": f"w-{index}", "steps": number} for index, number in enumerate(steps)]
         assert figure_texts(step_idle_row(), hosts)["step"] == f"100.0 ms: mean step, {text}"
+
+
+def test_steps_of_a_host_without_device_work_are_not_counted() -> None:
+    left_out = [{"host": "w-2", "reason": "no_device_work"}]
+    hosts = [VM | {"name": f"w-{index}", "steps": 5} for index in range(3)]
+    assert figure_texts(step_idle_row(left_out=left_out), hosts)["step"] == "100.0 ms: mean step, 5 steps"
+    without_cores = step_idle_row(left_out=left_out, cores=0)
+    assert figure_texts(without_cores, hosts)["step"] == "100.0 ms: mean step, 5 steps"
+    document: Any = session_report(session(one_step("a"), one_step("b"), one_step("c", has_device=False)))
+    assert "\n1 step of 2 hosts, mean " in printed(document)
 
 
 def test_waiting_time_in_work_is_noted() -> None:
@@ -77,11 +91,10 @@ def test_waiting_time_in_work_is_noted() -> None:
 
 
 def test_waiting_for_other_hosts_is_noted_instead() -> None:
-    hosts = [{"steps": 10, "waits_ps": 280 * MS}, {"steps": 10, "waits_ps": 4 * MS}]
+    hosts = [VM | {"waits_ps": 280 * MS}, VM | {"name": "w-1", "waits_ps": 4 * MS}]
     text = "60.0 ms: busy per step and core, 14.2 of it waits"
     assert figure_texts(step_idle_row(stall_ps=15 * MS), hosts)["work"] == text
-    single_host = [{"steps": 10, "waits_ps": None}]
-    assert figure_texts(step_idle_row(), single_host)["work"] == "60.0 ms: device work per step and core"
+    assert figure_texts(step_idle_row())["work"] == "60.0 ms: device work per step and core"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +124,11 @@ def test_figures_without_steps_are_of_the_span_and_unknown_without_devices() -> 
         "–",
     ]
     assert left_out_note(no_devices) == "No device work is recorded."
+    with_device = [{"host": "w-1", "reason": "no_steps"}]
+    no_devices_with_steps = no_devices | {"left_out": reason + with_device}
+    assert left_out_note(no_devices_with_steps) == (
+        "Left out: vm recorded no device work, w-1 has no whole step."
+    )
 
 
 def test_hosts_that_are_left_out_are_named() -> None:
@@ -123,10 +141,11 @@ def test_hosts_that_are_left_out_are_named() -> None:
     assert left_out_note(step_idle_row()) is None
 
 
-def one_step() -> Trace:
+def one_step(host: str = "vm", *, has_device: bool = True) -> Trace:
     step = ("Training_Step", 0, 100 * US, {"_r": 1, "step_num": 1})
     driving = thread("python", step, ("StepMarker", 60 * US, 40 * US), role="driving")
-    return capture(driving, Core([("dot", 0, 30 * US), ("dot", 35 * US, 10 * US)]))
+    cores = [Core([("dot", 0, 30 * US), ("dot", 35 * US, 10 * US)])] if has_device else []
+    return capture(driving, *cores, host=host)
 
 
 def test_rows_of_idle_time_are_ordered_by_time_with_short_gaps_last() -> None:

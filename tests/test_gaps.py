@@ -185,7 +185,7 @@ def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
     assert (after["start_ps"] // US, after["duration_ps"] // US, after["after"]) == (40, 40, None)
 
 
-def test_short_gaps_count_but_are_not_listed() -> None:
+def test_short_gaps_are_summed_but_not_counted_or_listed() -> None:
     ops = [event("fusion", 0, 10), event("fusion", 12, 10), event("fusion", 40, 10)]
     report_gaps = report(
         capture(thread("python", event("forward", 0, 60)), Core(ops, [event("f(1)", 0, 50)]))

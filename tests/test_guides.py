@@ -1,7 +1,9 @@
-"""The guides' code and commands run as written, or can be parsed if they need another machine; their pictures exist."""
+"""The guides' Python and their commands `xla-insights` run as written, or can be parsed if they need JAX or another
+machine; their pictures exist."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shlex
@@ -64,10 +66,16 @@ def test_the_commands_that_need_another_machine_can_be_parsed(guide: str, line: 
 
 
 @pytest.mark.usefixtures("checkout")
-def test_the_python_of_the_guide_runs() -> None:
+def test_the_python_of_the_guide_to_python_runs() -> None:
     code = "".join(blocks("notebooks-and-python", "python"))
     assert "to_pandas" in code
     exec(code, {})
+
+
+def test_the_python_of_the_jax_guide_can_be_parsed() -> None:
+    code = "".join(blocks("jax", "python"))
+    assert "StepTraceAnnotation" in code
+    ast.parse(code)
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,13 @@ def print_idle(
 ) -> None:
     """Prints how the mean step divides into work and idle time, the host's activity during the idle time, and its
     activity before the first and after the last run if that is long."""
-    _print_step_idle(out, step_idle, [row["steps"] for row in hosts if row["steps"]])
+    _print_step_idle(out, step_idle, hosts)
     if outside is not None and outside["text"]:
         elements.print_paragraph(out, outside["text"])
         out.print()
 
 
-def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
+def _print_step_idle(out: Console, step_idle: Document, hosts: Sequence[Document]) -> None:
     from tb_xla_insights.report.figures import (
         SHORT_GAPS,
         basis_text,
@@ -48,11 +48,13 @@ def _print_step_idle(out: Console, step_idle: Document, steps: Sequence[int]) ->
         idle_table,
         left_out_note,
         step_texts,
+        steps_in_mean,
         steps_of_hosts_text,
     )
 
     if step_idle["idle_ps"] is not None:
         step, work, idle = step_texts(step_idle, 3)
+        steps = steps_in_mean(step_idle, hosts)
         step_count = (
             steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
         )

@@ -52,9 +52,10 @@ def executions(
     _MAX_RUNS runs of one step with their number.
 
     `step` is an index into the report's `steps` (None: the one of `default_step`, of the hosts of `devices`). `devices`
-    (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. `core_steps` turns sums
-    over device runs into means per step and core: all runs over runs per step, so that runs of steps that the capture
-    cuts count in the mean of a run only. It is None if no whole step launched a run.
+    (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. `core_steps`, by
+    which sums over device runs are divided for means per step and core, is the number of all runs over the mean number
+    of runs of a whole step on a core: runs outside of whole steps change the mean time of a run, but not the number of
+    runs per step. It is None if no whole step launched a run.
 
     Raises InputError for a step that does not exist."""
     report = whole_report(session)
@@ -153,9 +154,9 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBet
         {
             "before": before,
             "after": after,
-            "count": idle.interval_count,
+            "count": idle.occurrences,
             "total_ps": idle.total_ps,
-            "mean_ps": idle.total_ps // idle.interval_count,
+            "mean_ps": idle.total_ps // idle.occurrences,
             "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
             "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
         }

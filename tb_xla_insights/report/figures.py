@@ -80,6 +80,13 @@ def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:
     return units.MISSING if step_ps is None else texts[0], texts[1], texts[2]
 
 
+def steps_in_mean(step_idle: Document, hosts: Sequence[Document]) -> list[int]:
+    """The number of steps of each host that the mean step includes; of all hosts if none has both steps and device
+    work."""
+    left_out = {row["host"] for row in step_idle["left_out"]} if step_idle["cores"] else set()
+    return [row["steps"] for row in hosts if row["steps"] and row["name"] not in left_out]
+
+
 def step_count_text(step_counts: Collection[int]) -> str:
     """The number of steps per host: `12 steps`, or `3 – 7 steps`."""
     number = " – ".join(units.count(count) for count in sorted({min(step_counts), max(step_counts)}))
@@ -98,10 +105,7 @@ def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:
     unit = units.time_unit(step_ps)
     median_differs = abs(step_ps - median_ps) > INFO_SHARE * max(step_ps, median_ps)
     median_note = f" (median {units.time_in(median_ps, unit, 1)})" if median_differs else ""
-    step_counts = [row["steps"] for row in hosts if row["steps"]]
-    if sum(step_counts) != step_idle["steps"]:  # the mean step leaves out hosts that have steps
-        step_counts = [step_idle["steps"]]
-    return f"mean step, {step_count_text(step_counts)}{median_note}"
+    return f"mean step, {step_count_text(steps_in_mean(step_idle, hosts))}{median_note}"
 
 
 def _work_meaning(step_idle: Document, basis: str, wait_for_hosts_ps: int) -> str:
@@ -136,7 +140,7 @@ def left_out_note(step_idle: Document) -> str | None:
     hosts = step_idle["left_out"]
     if not hosts:
         return None
-    if not step_idle["cores"]:
+    if not step_idle["cores"] and all(row["reason"] == "no_device_work" for row in hosts):
         return "No device work is recorded."
     names = [f"{row['host']} {_LEFT_OUT_REASONS[row['reason']]}" for row in hosts[:3]]
     more = f", and {plural(len(hosts) - 3, 'more host')}" if len(hosts) > 3 else ""

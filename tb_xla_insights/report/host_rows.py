@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     """The report's `hosts`; of many hosts those that others wait for longest, and one row for the rest: of those with
     steps the median host by step time, with their median number of steps, and the time that others wait for any of the
-    rest (None if it is unknown of all)."""
+    rest (None if it is unknown for all of them)."""
     named_hosts, other_hosts = split_hosts(hosts)
     if not other_hosts:
         return named_hosts

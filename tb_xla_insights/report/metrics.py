@@ -234,15 +234,15 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
     compiled = {graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph}
     explained = compiled & set(sidecars.causes)
     if sidecars.compilations and compiled and len(explained) < len(compiled):
-        number, meaning = (
-            (str(len(explained)), "no cause is known for the others")
+        graphs, meaning = (
+            (f"{len(explained)} of the {len(compiled)} graphs", "no cause is known for the others")
             if explained
-            else ("none", "the log is from another run or process, or incomplete")
+            else ("no graph", "the log is from another run or process, or incomplete")
         )
         yield Diagnostic(
             "debug_log_disagrees",
             "info" if explained else "warning",
-            f"{files_cover} {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
+            f"{files_cover} {graphs} compiled in the capture: {meaning}.",
         )
     launches = sum(len(find_launches(trace)) for trace in session.traces)
     one_host = len(session.traces) == 1
@@ -269,8 +269,9 @@ def _unread_lines(sidecars: Sidecars) -> Iterator[Diagnostic]:
             )
         if lines := [row for row in rows if row.line]:
             more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""
+            rest = "" if reasons else "; the rest is used"
             yield Diagnostic(
                 "text_not_understood",
                 "info",
-                f"{file}: line {lines[0].line} is not understood ({lines[0].text[:80]}){more}; the rest is used.",
+                f"{file}: line {lines[0].line} is not understood ({lines[0].text[:80]}){more}{rest}.",
             )

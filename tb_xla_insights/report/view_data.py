@@ -45,10 +45,11 @@ class Runs(NamedTuple):
 
 
 class IdleBetween(NamedTuple):
-    """Idle intervals between two programs that follow each other on a core: their number and sum, the time of the gaps
-    among them by cause, and that of queued gaps, whose cause is `wait`."""
+    """Idle time between the runs of two programs that follow each other on a core: how many times they do (idle or
+    not), the sum of the idle times, the time of gaps there by cause, and that of queued gaps, whose cause is
+    `wait`."""
 
-    interval_count: int
+    occurrences: int
     total_ps: int
     by_cause_ps: Int64
     queued_ps: int
@@ -76,7 +77,8 @@ def idle_between_programs(
     runs, names = launches.runs, [name for name, _ in launches.programs]
     same_device = runs.device[1:] == runs.device[:-1]
     after = np.flatnonzero(same_device & runs_on(trace, device_ids)[1:]) + 1  # runs that follow another one
-    pause_ps = np.maximum(0, runs.start_ps[after] - runs.end_ps[after - 1])
+    # If runs overlap, the one before may end before an earlier one.
+    pause_ps = np.maximum(0, runs.start_ps[after] - runs.free_ps[after])
     # Gaps between two runs, by the run after them; a gap inside a run is between none.
     is_between = (gaps.run >= 0) & ~gaps.inside
     by_cause_ps = np.zeros((len(runs), len(CLASSES)), np.int64)
@@ -104,7 +106,7 @@ def sum_of_idle(first: IdleBetween | None, second: IdleBetween) -> IdleBetween:
     if first is None:
         return second
     return IdleBetween(
-        first.interval_count + second.interval_count,
+        first.occurrences + second.occurrences,
         first.total_ps + second.total_ps,
         first.by_cause_ps + second.by_cause_ps,
         first.queued_ps + second.queued_ps,
@@ -112,8 +114,9 @@ def sum_of_idle(first: IdleBetween | None, second: IdleBetween) -> IdleBetween:
 
 
 def graph_rows(trace: Trace) -> dict[str, dict[str, Any]]:
-    """Graphs by name: the hash of a compiled graph, else its module; of a graph that only ran the module, with the
-    program's id if several programs share it. `steps` maps indices of the host's own steps to `compiled` or `run`."""
+    """Graphs by name. The name of a graph that was compiled in the capture is its hash, else its module; that of any
+    other graph is its module, with the program's id if several programs share it. `steps` maps indices of the host's
+    own steps to `compiled` or `run`."""
     rows: dict[str, dict[str, Any]] = {}
     compiles, launches = find_compilations(trace), find_launches(trace)
     for index in range(len(compiles)):

@@ -1,9 +1,9 @@
 """The starts and ends of a CPU's ops, from the events of host threads.
 
-An op lasts from its event's start to the `end:` event that its flow leads to. The thread that completes an op first
-continues with the program and then writes `end:`. So if a `ThunkExecutor::Execute` directly precedes `end:`, or several
-`end:` in a row, the op was complete when that event began; except if the event is an iteration of a loop, and the op is
-the loop itself.
+An op lasts from its event's start to the `end:` event that its flow leads to. The thread that completes an op continues
+with the program before it writes `end:`. So if a `ThunkExecutor::Execute` directly precedes the `end:`, or the sequence
+of consecutive `end:` that contains it, the op was complete when that `Execute` began; except if the `Execute` is an
+iteration of a loop, and the op is the loop itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tb_xla_insights.trace.regions import EXECUTE, Regions
 
 def op_times(trace: Trace, ops: Int32, regions: Regions | None) -> tuple[Int64, Int64, Int32]:
     """The start, end and run (index of a region, -1: none) of each op (row). An op ends when it was complete, or with
-    its event if the capture has no `end:`, but no later than its run. (docs/definitions.md, "Device")"""
+    its event if no flow leads from it to an `end:`, but no later than its run. (docs/definitions.md, "Device")"""
     consumer_of = np.full(len(trace), -1, np.int32)
     consumer_of[trace.flows.producer] = trace.flows.consumer
     if regions:
