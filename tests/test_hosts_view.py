@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pods import EXAMPLE, compare_pod, example_text, recorded
+from pods import EXAMPLE, compare_pod, example_text, inputs, recorded
 from synthetic import pod
 from synthetic.pod_schedule import Delay, Pod
 from synthetic.times import MS
@@ -127,6 +127,22 @@ def test_states_without_arrivals() -> None:
     assert not any(even["hosts"]["has_own_row"])
     part_of_hosts = hosts_view(compare_pod(SMALL), hosts_total=64)
     assert part_of_hosts["host_counts"] == {"hosts_read": 6, "hosts_total": 64}
+
+
+def test_a_late_core_is_named_even_if_its_work_is_no_cause() -> None:
+    """Core 2 of one host arrives 5 ms after the others, but does not work longer."""
+    [host] = inputs(replace(SMALL, hosts=1, cores=4, delays=()))
+    columns = host.collectives
+    late_ps = np.where(columns.core == 2, 5 * MS, 0)
+    late = replace(
+        columns,
+        begin_ps=columns.begin_ps + late_ps,
+        wait_start_ps=columns.wait_start_ps + late_ps,
+        end_ps=columns.end_ps + 5 * MS,
+    )
+    verdict = hosts_view(compare_hosts([replace(host, collectives=late)]))["verdict"]
+    assert (verdict["kind"], verdict["cause"]) == ("late", None)
+    assert verdict["core"] == f"{pod.name_of(0)}/TPU:2"
 
 
 def test_host_rows_of_the_report() -> None:

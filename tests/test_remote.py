@@ -361,6 +361,28 @@ def test_the_tab_shows_bytes_while_a_store_stalls_and_stopping_ends_the_reading(
     )
 
 
+def send_dated(answer: Answer, request: Request) -> bool:
+    """The bytes with a time of modification in whole seconds, and without a tag."""
+    body = answer.store.files[request.path][request.first : request.end]
+    answer.send_response(200 if request.first is None else 206)
+    answer.send_header("Last-Modified", "Fri, 02 Jan 2026 00:00:00 GMT")
+    answer.send_header("Content-Length", str(len(body)))
+    answer.end_headers()
+    if request.method == "GET":
+        answer.wfile.write(body)
+    return True
+
+
+def test_a_file_that_grows_within_a_second_is_fetched_again(store: WebStore) -> None:
+    path = HOSTS[0]
+    store.faults[path] = send_dated
+    for content in (b"short", b"longer"):
+        store.files[path] = content
+        with open_source(f"{store.address}{path}") as source:
+            assert source.read(0, 10).tobytes() == content
+            source.cache_ranges([(0, 10)])
+
+
 def test_the_cache_of_closed_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_CACHE_BYTES", 10)
     cache = blocks.BlockCache()

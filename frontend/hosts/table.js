@@ -33,6 +33,18 @@ export function waitTexts(rows) {
 }
 
 /**
+ * The share of each host's collectives at which it was last. Those of hosts that take part in the same collectives are
+ * rounded so that they add up.
+ * @param {HostRow[]} rows
+ */
+export function lastShares(rows) {
+  const addUp = Math.abs(total(rows, 'share') - 1) < 1e-6;
+  const rounded = roundShares(rows.map(({ last_count }) => last_count ?? 0));
+  const shares = new Map(rows.map((row, index) => [row, addUp && row.share !== null ? rounded[index] : row.share]));
+  return { addUp, shareOf: (/** @type {HostRow} */ row) => shares.get(row) ?? null };
+}
+
+/**
  * @param {HostRow[]} rows hosts to list, in order
  * @param {HostRow[]} allRows rows of all hosts
  * @param {object} options
@@ -67,10 +79,7 @@ export function hostsTable(
   const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => last_count === 0);
   const folds = neverLast.length > 1;
   const items = folds && !isExpanded ? rows.filter(({ last_count }) => last_count !== 0) : rows;
-  const shares = roundShares(allRows.map(({ last_count }) => last_count ?? 0));
-  const roundedShares = new Map(allRows.map((row, index) => [row, shares[index]]));
-  /** @param {HostRow} row */
-  const shareOf = (row) => (row.share === null ? null : (roundedShares.get(row) ?? null));
+  const { shareOf, addUp } = lastShares(allRows);
   const hasClocks = allRows.some(({ offset_us }) => offset_us !== null);
   // A single host has nothing to differ from.
   const hasDifferences = allRows.length > 1 && allRows.some(({ differences }) => differences.length);
@@ -138,9 +147,11 @@ export function hostsTable(
         step: medianStep(listed),
         last: hasWaits ? count(total(listed, 'last_count')) : MISSING,
         share:
-          hasWaits && listed.some(({ share: rowShare }) => rowShare !== null)
-            ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
-            : MISSING,
+          !hasWaits || !listed.some((row) => shareOf(row) !== null)
+            ? MISSING
+            : addUp
+              ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
+              : '',
         waits: h(
           'span',
           { 'data-ps': total(listed, 'others_wait_us') * PS_PER_US },

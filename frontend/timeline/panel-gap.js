@@ -241,7 +241,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
   /** @type {Piece|null} */
   let selectedPiece = null;
   const { element, refresh } = sortableTable({
-    label: 'Why it ended',
+    label: kind === 'queued' ? 'Meanwhile on the host' : 'Why it ended',
     testid: 'gap-chain',
     items: chain,
     fixed: true,

@@ -268,10 +268,10 @@ class BlockCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._files: OrderedDict[tuple[str, str], CachedBlocks] = OrderedDict()
+        self._files: OrderedDict[tuple[object, ...], CachedBlocks] = OrderedDict()
 
-    def put(self, file: tuple[str, str], cached: CachedBlocks) -> None:
-        """Adds blocks of a file, identified by its path and fingerprint."""
+    def put(self, file: tuple[object, ...], cached: CachedBlocks) -> None:
+        """Adds blocks of a file, identified by its path, size and fingerprint."""
         with self._lock:
             if earlier := self._files.pop(file, None):
                 cached = CachedBlocks(cached.size, earlier.blocks | cached.blocks)
@@ -283,7 +283,7 @@ class BlockCache:
                 _, oldest = self._files.popitem(last=False)
                 total_bytes -= sum(map(len, oldest.blocks.values()))
 
-    def get(self, file: tuple[str, str]) -> CachedBlocks | None:
+    def get(self, file: tuple[object, ...]) -> CachedBlocks | None:
         with self._lock:
             if file in self._files:
                 self._files.move_to_end(file)

@@ -37,7 +37,7 @@ class RemoteFile(Source):
             self._system, self._path = call_with_timeout(lambda: _file_system(url))
             info = call_with_timeout(self._info)
             self._identity = _identity(info)
-            cached = _cache.get((url, self._identity[1]))
+            cached = _cache.get((url, *self._identity))
             is_directory = info.get("type") == "directory"
             # If the store does not report the size, the whole file is fetched.
             content = None
@@ -77,7 +77,7 @@ class RemoteFile(Source):
         # Without a fingerprint, other content of the same size would not be noticed.
         if self._identity[1]:
             _cache.put(
-                (self.path, self._identity[1]), CachedBlocks(self.size, self._blocks.finished_blocks(ranges))
+                (self.path, *self._identity), CachedBlocks(self.size, self._blocks.finished_blocks(ranges))
             )
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ def remote_fingerprint(info: Mapping[str, Any]) -> str:
     """A fingerprint that changes when a remote file is replaced; empty if its file system reports nothing to build one
     from."""
     parts = [str(info[key]) for key in _FINGERPRINT_KEYS if info.get(key)]
-    # Some stores report a more exact time in a listing than for the file alone.
+    # A time only without a tag: some stores report a more exact one in a listing than for the file alone.
     return "-".join(parts or [str(info[key]) for key in MODIFIED_TIME_KEYS if info.get(key)])
 
 

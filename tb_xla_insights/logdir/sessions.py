@@ -100,7 +100,7 @@ def find_sessions(roots: Iterable[Root]) -> list[SessionFiles]:
 
 
 def list_sessions(roots: Iterable[Root]) -> SessionList:
-    """All sessions; none for roots that do not exist. Raises InputError if one cannot be listed."""
+    """All sessions; none for roots that do not exist. Raises InputError if a URL cannot be listed."""
     contents = [(root, files.captures_under(root.path)) for root in roots]
     sessions = _sessions((root, listing.captures) for root, listing in contents)
     return SessionList(tuple(sessions), tuple(path for _, listing in contents for path in listing.unreadable))

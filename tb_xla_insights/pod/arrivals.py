@@ -201,8 +201,9 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
 
     A wait is charged to the last party. If that party, since all parties met, itself lost at least half as much time by
     waiting in collectives in which the now waiting party takes no part, the charge is passed on to the party that the
-    longest of these waits was charged to. No party is charged if the last one spent at least half as much time in
-    point-to-point collectives: stages of a pipeline arrive one after the other by design.
+    longest of these waits was charged to. Otherwise, if the last party, since all parties of the instance met, spent at
+    least half as much time in point-to-point collectives, the wait is charged to no party: stages of a pipeline arrive
+    one after the other by design.
     """
     present = instances.present
     begin = np.where(present, instances.begin_ps, INT64_MIN)

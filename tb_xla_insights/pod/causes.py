@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING_CLASSES, StepTable
 
 MIN_EXPLAINED_SHARE = 0.25
-"""The share of a host's lateness that a class must take longer to be the cause."""
+"""A class is the cause only if it takes longer by at least this share of the host's lateness."""
 
 MIN_ANNOTATION_SHARE = 0.6
-"""The share of a cause's extra time that an annotation must take longer to be named."""
+"""An annotation is named only if it takes longer by at least this share of the cause's extra time."""
 
 _MIN_CORE_SHARE = 0.6
 """A core alone is the cause if its extra work over its neighbours is at least this share of its extra work over the
@@ -23,10 +23,11 @@ median host's busiest core."""
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean
-    time per step on either host, over the steps that are compared. `annotation`: the path of the annotation with most
-    of the extra time, None if no annotation has it; `annotation_name`: the last name of that path. `core`: the device
-    that is slower than its neighbours, None if all are equally slow or the cause is not the device."""
+    """What takes longer on a host than on the median one; in a session of one host, on a core than on the median of its
+    neighbours. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean time per step on either, over the steps that
+    are compared. `annotation`: the path of the annotation with most of the extra time, None if no annotation has it;
+    `annotation_name`: the last name of that path. `core`: the device that is slower than its neighbours, None if all
+    are equally slow or the cause is not the device."""
 
     name: str
     host_ps: int

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import HostsState
 
 _MIN_CORE_DIFFERENCE = 0.01
-"""The share of its neighbours' work that a late core must compute longer for its work to be the cause."""
+"""A late core's work is the cause only if it takes longer by at least this share of its neighbours' work."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Finds the collective instructions that several hosts share, and the group of cores of each execution."""
+"""Matches the collective instructions of all hosts, and finds the group of cores of each execution."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def match_instructions(
 ) -> SharedInstructions:
     """Matches the instructions of several hosts.
 
-    `numbering`: per host and core, the core's number in `replica_groups`. If it is None (not known), rows of
-    instructions with recorded groups belong to no group.
+    `numbering`: per host and core, the core's number in `replica_groups`. If it is None (not known), so is the group of
+    the rows of instructions with several groups.
     """
     indices: dict[tuple[str, str], int] = {}
     instructions: list[Instruction] = []

@@ -137,7 +137,7 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
         "severity": finding.severity if finding else "good" if late_hosts.kind == "none" else "info",
         "kind": late_hosts.kind,
         "hosts": [] if comparison.core_arrivals else late_hosts.parties,
-        "core": cause.core if cause else None,
+        "core": _late_core(comparison),
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
         "annotation_name": cause.annotation_name if cause else None,
@@ -145,6 +145,15 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
         "median_cause_us": whole_us(cause.median_ps if cause else None),
         "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],
     }
+
+
+def _late_core(comparison: HostComparison) -> str | None:
+    """Returns the core that alone makes the first late host late; in a session of one host, the first late core."""
+    if comparison.core_arrivals:
+        cores = comparison.hosts[0].collectives.cores
+        return next((cores[party] for party in comparison.late_hosts.parties), None)
+    cause = comparison.causes[0] if comparison.causes else None
+    return cause.core if cause else None
 
 
 def _steps(comparison: HostComparison) -> HostsSteps:

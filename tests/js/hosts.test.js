@@ -29,7 +29,7 @@ import {
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { shownHost } from '../../frontend/hosts/heat.js';
 import { stepTimeEnds } from '../../frontend/hosts/heat-card.js';
-import { dutyOf, stepCounts } from '../../frontend/hosts/table.js';
+import { dutyOf, lastShares, stepCounts } from '../../frontend/hosts/table.js';
 import { differenceSentence } from '../../frontend/hosts/difference.js';
 
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
@@ -48,6 +48,17 @@ test('the duty cycle of several hosts is weighted by the spans of their devices'
     '80.0 %',
   );
   assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
+});
+
+test('shares of last arrivals add up if hosts share all collectives; else each is of the own collectives', () => {
+  const sharesOf = (/** @type {[number|null, number|null][]} */ ...hosts) => {
+    const rows = /** @type {any[]} */ (hosts.map(([last_count, share]) => ({ last_count, share })));
+    const { addUp, shareOf } = lastShares(rows);
+    return [addUp, ...rows.map(shareOf)];
+  };
+  assert.deepEqual(sharesOf([1, 1 / 3], [1, 1 / 3], [1, 1 / 3], [null, null]), [true, 0.334, 0.333, 0.333, null]);
+  assert.deepEqual(sharesOf([13, 13 / 24], [11, 11 / 24], [24, 1], [0, 0]), [false, 13 / 24, 11 / 24, 1, 0]);
+  assert.deepEqual(sharesOf([null, null]), [false, null]);
 });
 
 test('named hosts have tall rows; all others share 90 px, with several hosts per row if needed', () => {
