@@ -1,4 +1,4 @@
-"""Loads a real TensorBoard with many clients, more sessions than fit into memory, and files that change meanwhile.
+"""Puts a real TensorBoard under load: many clients, more sessions than fit into memory, files that change meanwhile.
 
     python benchmarks/bench_load.py [--minutes 10] [--clients 32] [--beyond 10] [--times 100] [--pause 1] [--living]
 
@@ -12,7 +12,8 @@ times to other years; a second TensorBoard serves the same logdir.
 
 Prints tables for docs/development.md: the times from a request to the last byte of its response, in milliseconds, of
 clients that neither are slow nor disconnect; and the memory of the server's process. The exit status is 1 if a response
-had an unexpected status, the server ended, or it logged an error.
+had an unexpected status, a client failed or still waits after a minute, a server ended or logged an error, or, with
+`--living`, a session is not as its file is at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -308,10 +309,12 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         options.pause,
     )
     measurements = load.measurements
-    with (
-        tensorboard(folder / "logdir", folder / "server.log", memory_mb) as server,
-        tensorboard(folder / "logdir", folder / "second.log", memory_mb) as second,
-    ):
+    logs = ("server.log", "second.log") if options.living else ("server.log",)
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(tensorboard(folder / "logdir", folder / log, memory_mb)) for log in logs
+        ]
+        server = servers[0]
         print(f"{options.clients} clients, {options.minutes:g} minutes, {os.cpu_count()} cores")
         print(f"{len(names)} sessions of {size / 1e6:.1f} MB and one of 16 hosts; {memory_mb} MB for them")
         print(f"{server.rss() / 1e6:.0f} MB of memory at the start")
@@ -321,7 +324,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
             f"{server.rss() / 1e6:.0f} MB of memory with {SESSIONS_IN_MEMORY} sessions in memory", flush=True
         )
         changes = Changes(directories, captures, load.has_ended)
-        ports = [server.port, second.port] if options.living else [server.port]
+        ports = [instance.port for instance in servers]
         clients = [Client(number, ports[number // 8 % len(ports)], load) for number in range(options.clients)]
         for thread in [*clients, *([changes] if options.living else [])]:
             thread.start()
@@ -337,9 +340,9 @@ def run(folder: Path, options: argparse.Namespace) -> int:
                 measurements.fail("a client still waits for an answer after a minute")
         if options.living:
             changes.join()
-            for instance in (server, second):
+            for instance in servers:
                 check_restored_sessions(instance, changes, measurements)
-        for instance in (server, second):
+        for instance in servers:
             if instance.process.poll() is not None:
                 measurements.fail(f"TensorBoard ended with {instance.process.returncode}")
             traceback_count = instance.log.read_text().count("Traceback")

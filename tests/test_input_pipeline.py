@@ -50,6 +50,8 @@ def test_capture_without_a_loader() -> None:
         ("cpu_loader.next", "mp_device_loader"),
         ("IteratorGetNext", "tf_data"),
         ("load_batch", "loader_threads"),
+        ("$parallel_loader.py:34 next", "mp_device_loader"),
+        ("$dataloader.py:708 __next__", "loader_threads"),
     ],
 )
 def test_loader_threads(name: str, kind: str) -> None:
@@ -63,6 +65,13 @@ def test_loader_threads(name: str, kind: str) -> None:
     # Loading lasts from 10 to 40 and from 50 to 70, the device works from 20 to 60.
     assert (pipeline.loading.total_ps, pipeline.load_hidden) == (50, 30 / 50)
     assert pipeline.waits.total_ps == 0
+
+
+def test_a_data_loader_on_the_driving_thread_is_not_tf_data() -> None:
+    """The Python tracer records the call of torch's DataLoader."""
+    frame = ("$dataloader.py:708 __next__", 10, 30)
+    trace = capture(thread("python", ("Training_Step", 0, 100, {"_r": 1}), frame, role="driving"))
+    assert find_input_pipeline(trace).kind == "driving_thread"
 
 
 def test_infeed_ops_wait_for_data() -> None:

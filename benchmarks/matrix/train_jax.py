@@ -80,7 +80,7 @@ def train_step(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tupl
 
 
 def train_by_scan(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tuple[jax.Array, Parameters]:
-    """One training step per micro batch, all in one program."""
+    """One training step per micro-batch, all in one program."""
 
     def body(parameters: Parameters, batch: tuple[jax.Array, jax.Array]) -> tuple[Parameters, jax.Array]:
         loss, parameters = train_step(parameters, *batch)

@@ -3,8 +3,9 @@
 
     sudo python benchmarks/pods/capture.py OUT --python PYTHON [--late SECONDS]
 
-PYTHON is an interpreter with JAX. All hosts are one machine with one clock, so the clock offsets in the report are its
-errors. As root, processes get their own host names, so that files do not contain the machine's.
+PYTHON is an interpreter with JAX. OUT is removed first, with all that it contains. With `--late`, each batch of one
+host takes SECONDS longer to load. All hosts are one machine with one clock, so clock offsets other than 0 in the report
+are errors of the report. As root, processes get their own host names, so that files do not contain the machine's.
 """
 
 import argparse
@@ -30,7 +31,13 @@ def main() -> None:
     )
     parser.add_argument("out", type=lambda text: Path(text).resolve())
     parser.add_argument("--python", required=True, help="an interpreter that has JAX")
-    parser.add_argument("--late", type=float, default=0.0, metavar="SECONDS")
+    parser.add_argument(
+        "--late",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="each batch of one host takes longer to load",
+    )
     options = parser.parse_args()
     shutil.rmtree(options.out, ignore_errors=True)
     session = options.out / "plugins" / "profile" / SESSION
@@ -76,7 +83,7 @@ def _name(rank: int) -> str:
 
 
 def _as_host(rank: int, command: list[str]) -> list[str]:
-    """The command under its own host name; unchanged if only root may set one."""
+    """The command under its own host name; unchanged without root's rights."""
     if os.geteuid() != 0:
         return command
     script = f'hostname {_name(rank)}; mount --bind hosts /etc/hosts; exec "$@"'

@@ -1,4 +1,4 @@
-"""Runs programs to record under a neutral host name and environment, so that captures reveal nothing about the
+"""Runs the programs of benchmarks under a neutral host name and environment, so that captures reveal nothing about the
 machine."""
 
 import os
@@ -8,12 +8,11 @@ from pathlib import Path
 
 HOST = "demo-host"
 TAKE_PRIORITY = "echo -19 2> /dev/null > /proc/self/autogroup"
-"""Gives this session priority if the kernel shares time between sessions; otherwise niceness decides."""
+"""Gives the command priority if the kernel shares time between autogroups; otherwise niceness decides."""
 
 
 def _as_demo_host(command: list[str]) -> list[str]:
-    """The command under its own host name and with priority over other processes; unchanged if only root may do
-    that."""
+    """The command under its own host name and with priority over other processes; unchanged without root's rights."""
     if os.geteuid() != 0:
         return command
     return [

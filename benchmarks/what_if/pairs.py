@@ -28,7 +28,7 @@ PAIRS = (
     Pair("torch", "new_shapes", "longer batches all the time", "all padded", "recompilation", "padding"),
     Pair("torch", "cpu_fallback", "an operator without lowering", "one with", "cpu_fallback",
          "the operator on the device"),
-    Pair("torch", "marker_per_micro_batch", "`sync()` per micro batch", "once a step", "many_small_executions"),
+    Pair("torch", "marker_per_micro_batch", "`sync()` per micro-batch", "once a step", "many_small_executions"),
     Pair("torch", "sync_per_update", "`sync()` per updated parameter", "once a step", "many_small_executions"),
     Pair("torch", "graph_break", "`.item()` under torch.compile", "no read", "early_sync"),
     Pair("jax", "float_loss", "`float(loss)` each step", "no read", "sync_every_step"),

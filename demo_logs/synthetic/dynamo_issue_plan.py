@@ -10,7 +10,7 @@ from synthetic.times import ms
 @dataclass(frozen=True)
 class Execution:
     """One execute call and its run. With a tail, the call ends that long after the run; without one, shortly before the
-    run begins. `host_ps`: the host time of the execution, from the call's start to the run's end and the tail."""
+    run begins. `host_ps`: the host time of the execution, from the call's start to the run's end, plus the tail."""
 
     name: str
     kind: Literal["lazy", "dynamo"]

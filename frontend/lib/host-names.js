@@ -3,7 +3,7 @@
 import { listItems, listText } from './link.js';
 import { minimum } from './totals.js';
 
-/** If a host's number is not below this, as an id may be, links write all hosts by name. */
+/** A number from here on is an id rather than the number of a host: links then write all hosts by name. */
 const MAX_HOST_NUMBER = 1_000_000;
 
 /**

@@ -198,7 +198,7 @@ export interface Chance {
   measure: string;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, or if none was tested. */
   share: number | null;
   /** The same in words; `null` if a session has no steps. */
   text: string | null;
@@ -276,7 +276,7 @@ export interface ClassDifference {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -428,7 +428,7 @@ export interface ComparedCompiles {
   difference_ps: number | null;
   /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
-  /** Name of the module. */
+  /** Name of the module, else the graph's hash, else `unknown graph`. */
   module: string;
   /** Number of compilations in A and in B. */
   count: number[];
@@ -444,7 +444,7 @@ export interface ComparedDeviceWork {
 
 /** Idle time per step and core; `null` where a session has no steps or no device work. */
 export interface ComparedGaps {
-  /** Number of gaps in A and in B. */
+  /** Number of gaps of at least 10 µs in A and in B, of all devices in the whole capture. */
   count: number[];
   /** All idle time. */
   idle: TimePair;
@@ -468,7 +468,7 @@ export interface ComparedOp {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -552,7 +552,7 @@ export interface ComparedWork {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -1340,9 +1340,9 @@ export interface GapPosition {
 
 /** Sums over gaps, as in the report. */
 export interface GapTotals {
-  /** Number of gaps. */
+  /** Number of gaps of at least 10 µs. */
   count: number;
-  /** Idle time. */
+  /** Idle time, shorter gaps included. */
   total_ps: number;
   /** Idle time in gaps of at least 10 µs. */
   listed_ps: number;
@@ -1930,7 +1930,7 @@ export interface Measure {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -3022,7 +3022,7 @@ export interface TestedTimePair {
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in `device_work`, whose rows are tested together. */
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
@@ -3218,7 +3218,7 @@ export interface Waits {
   end_ps: number[];
   /** Length of the wait. */
   waits_ps: number[];
-  /** Number of waits in the window, shorter ones than those listed included. */
+  /** Number of all waits in the window, also of those that are too short to be listed. */
   count: number;
   /** Names of hosts and ops. */
   names: string[];

@@ -58,9 +58,9 @@ class GapTotals(TypedDict):
     """Sums over gaps, as in the report."""
 
     count: int
-    """Number of gaps."""
+    """Number of gaps of at least 10 µs."""
     total_ps: int
-    """Idle time."""
+    """Idle time, shorter gaps included."""
     listed_ps: int
     """Idle time in gaps of at least 10 µs."""
     by_class_ps: ByClass
@@ -149,7 +149,8 @@ class Chance(TypedDict):
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     share: float | None
-    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, or if
+    none was tested."""
     text: str | None
     """The same in words; `null` if a session has no steps."""
 
@@ -284,7 +285,7 @@ class ComparedGaps(TypedDict):
     """Idle time per step and core; `null` where a session has no steps or no device work."""
 
     count: list[int]
-    """Number of gaps in A and in B."""
+    """Number of gaps of at least 10 µs in A and in B, of all devices in the whole capture."""
     idle: TimePair
     """All idle time."""
     classes: list[GapClass]
@@ -297,7 +298,7 @@ class ComparedCompiles(TimePair):
     """Compilations of one module."""
 
     module: str
-    """Name of the module."""
+    """Name of the module, else the graph's hash, else `unknown graph`."""
     count: list[int]
     """Number of compilations in A and in B."""
 

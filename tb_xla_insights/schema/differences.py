@@ -37,8 +37,8 @@ class Tested(TypedDict):
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     chance: float | None
-    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is not, and in
-    `device_work`, whose rows are tested together."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if
+    none was tested, if A is 0, and in `device_work`, whose rows are tested together."""
     verdict: TestVerdict | None
     """`better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test;
     `null`: not tested, or neither direction is better."""

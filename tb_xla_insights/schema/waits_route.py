@@ -27,7 +27,7 @@ class Waits(WaitColumns):
     longest."""
 
     count: int
-    """Number of waits in the window, shorter ones than those listed included."""
+    """Number of all waits in the window, also of those that are too short to be listed."""
     names: list[str]
     """Names of hosts and ops."""
     last_host: list[int]

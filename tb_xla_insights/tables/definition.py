@@ -39,9 +39,9 @@ LAST_PRIORITY = 99
 class Column:
     """A column of a table.
 
-    `key` names the value in a row of the document, the column of a CSV file, and the sort order in the page's links;
-    for a `derived` column there is no such value, and the views compute it. Columns with a low `priority` are left out
-    first where space is short. `unit_basis` says what the unit of a time fits:
+    `key` names the value in a row of the document, the column of a CSV file and, without `_ps`, the sort order in the
+    page's links; for a `derived` column there is no such value, and the views compute it. Columns with a low `priority`
+    are left out first where space is short. `unit_basis` says what the unit of a time fits:
 
     - `table`, the largest time of all such columns;
     - `column`, the largest time of this column;
@@ -100,11 +100,11 @@ class Definition:
         return f"{self.title} ({self.note})" if self.note else self.title
 
     def __getitem__(self, key: str) -> Column:
-        """The column of a key. Raises KeyError if it has no such column."""
+        """The column of a key. Raises KeyError if the table has no such column."""
         return {column.key: column for column in self.columns}[key]
 
     def without(self, *keys: str) -> Definition:
-        """The table without the columns of these keys. Raises KeyError if it has no such column."""
+        """The table without the columns of these keys. Raises KeyError if the table lacks one of them."""
         if unknown := set(keys) - {column.key for column in self.columns}:
             raise KeyError(*sorted(unknown))
         return replace(self, columns=tuple(column for column in self.columns if column.key not in keys))

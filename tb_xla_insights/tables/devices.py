@@ -1,4 +1,4 @@
-"""Tables of devices, hosts and steps, and of the devices' idle time."""
+"""Tables of devices, hosts, their files and steps, of the devices' idle time, and of stalls and collectives."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ GAP_PATTERNS = Definition(
         Column("total_ps", "Total", "time"),
         Column("mean_ps", "Mean", "time", priority=1, unit_basis="column"),
     ),
-    note="the same program before and after; all cores",
+    note="between the same two programs; all cores",
 )
 
 GAPS = Definition(

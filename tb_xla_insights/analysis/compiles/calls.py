@@ -47,8 +47,8 @@ class CompileCalls:
 
     `row`: the outermost event of the call, or, if no call is recorded, the first part. `start_ps`, `end_ps`: the times
     of the call, or from the first part to the end of the last one. A cut compilation lasts from the capture's start to
-    its last recorded part, or from its first part to the capture's end; if the Python tracer recorded the call itself,
-    to the end or from the start of that frame. `cut`: index into CUTS.
+    the end of its last part, or from its first part to the capture's end. If the Python tracer recorded the call as a
+    frame, the frame's end replaces that of the last part, and its start that of the first. `cut`: index into CUTS.
     """
 
     row: Int32
@@ -68,8 +68,8 @@ class CompileCalls:
 def find_compile_calls(trace: Trace) -> CompileCalls:
     """Finds the compilations of one host.
 
-    A call inside another one, on the same thread or during a call on another thread, counts as part of that call, as do
-    parts that begin during a call. Parts without a call are one compilation as long as the driving thread does nothing
+    A call within the time of another one, on the same or on another thread, counts as part of that call, as do parts
+    that begin during a call. Parts without a call are one compilation as long as the driving thread does nothing
     else, and no call occurs, between them.
     """
     calls = rows_flagged(trace, COMPILE)
@@ -96,8 +96,8 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
 
 
 def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
-    """Returns start and end of each call, and which edge of the capture cuts it. When it starts, the Python tracer
-    opens the frames that are already open, all at once; at its end it closes the frames that are still open."""
+    """Returns start and end of each call, and which edge of the capture cuts it. The Python tracer records frames that
+    are open at its start as begun at that instant, and frames that are open at its end as ended then."""
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
     is_frame = has_tag(trace, "python_tracer")
     is_frame_call, lines = is_frame[trace.metadata_index[calls]], trace.lines_of(calls)

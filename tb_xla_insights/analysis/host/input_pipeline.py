@@ -44,6 +44,15 @@ if TYPE_CHECKING:
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 LoadingKind = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
 
+_MP_DEVICE_LOADER = (
+    "cpu_loader.",
+    "get_batch_from_cpu_queue",
+    "cpu_data_to_xla_device",
+    "$parallel_loader.py:",
+)
+_TF_DATA = ("Iterator", "MakeIterator::", "DatasetOp", "Prefetch", "InstantiatedCapturedFunction::")
+"""How names with the tag `loader` begin that show which library loads. Names of other loaders do not show the kind."""
+
 
 @dataclass(frozen=True)
 class InputPipeline:
@@ -51,9 +60,9 @@ class InputPipeline:
 
     `kind`: the way batches arrive: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
     None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of `waits` is in starved
-    gaps; `infeed_ps`: how much of all other gaps devices were in infeed ops; both are sums over all devices. `batches`:
+    gaps; `infeed_ps`: how long devices are in infeed ops in all other gaps; both are sums over all devices. `batches`:
     the outermost events on the driving thread that load or wait for one. `loaders`: lines of loader threads. `loading`:
-    when these or the driving thread load. `sending`: when data is sent to the device. `working`: when at least one
+    `waits`, and when loader threads load. `sending`: when data is sent to the device. `working`: when at least one
     device is busy.
     """
 
@@ -163,12 +172,9 @@ def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool
     # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
     loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()
     names = {trace.strings[trace.metadata.name[index]] for index in loader_metadata}
-    if any(
-        name.startswith(("cpu_loader.", "get_batch_from_cpu_queue", "cpu_data_to_xla_device"))
-        for name in names
-    ):
+    if any(name.startswith(_MP_DEVICE_LOADER) for name in names):
         return "mp_device_loader"
-    if names:
+    if any(name.startswith(_TF_DATA) for name in names):
         return "tf_data"
     if loaders:
         return "loader_threads"
@@ -180,11 +186,12 @@ def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool
 def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     """The report's `input_pipeline`, over all hosts.
 
-    `wait_ps`: how long the driving threads load or wait for batches. `idle_ps`: how long devices are idle meanwhile;
-    `share`: its share of their spans. `load_ps`, `load_hidden`: time of loading on any thread, and its share during
-    which a device works. `send_ps`, `send_hidden`: the same for transfers to the device. `verdict`: `bound` (loading
-    costs a tenth of the span or more), `partly_hidden`, `hidden`, or `unknown` if nothing recorded shows loading or no
-    device recorded work. `late_hosts`: hosts that hold up others by loading; empty for one host.
+    `wait_ps`: how long the driving threads load or wait for batches. `idle_ps`: how long devices are idle meanwhile in
+    starved gaps, or in infeed in other gaps; `share`: its share of their spans. `load_ps`, `load_hidden`: time of
+    loading on any thread, and its share during which a device works. `send_ps`, `send_hidden`: the same for transfers
+    to the device. `verdict`: `bound` (loading costs a tenth of the span or more), `partly_hidden`, `hidden`, or
+    `unknown` if nothing recorded shows loading or no device recorded work. `late_hosts`: hosts that hold up others by
+    loading; empty until the hosts are compared.
     """
     span_ps = sum(end - start for start, end in (device.span_ps for device in session.devices))
     return merge_input_pipelines([_host_row(trace) for trace in session.traces], span_ps)
