@@ -91,6 +91,18 @@ function boldNames(text, names) {
 }
 
 /**
+ * The condition of the mean step at best.
+ * @param {string|null} core the verdict's `core` @param {HostRow[]} late
+ * @returns {Child[]}
+ */
+export function bestCase(core, late) {
+  if (!core && !late.length) return ['no host is late'];
+  if (late.length > 1) return [`if ${late.length} hosts were like the rest`];
+  const name = core ? (core.split('/').at(-1) ?? core) : h('span', { class: 'host-name' }, late[0].short);
+  return ['if ', name, ' were like the rest'];
+}
+
+/**
  * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange|null} range
@@ -105,14 +117,6 @@ export function verdictBlock(document, rows, range, capture) {
   const late = verdict.hosts.map((index) => rows[index]);
   const isOneHost = document.state === 'one_host';
   const hasWaits = isCompared || (isOneHost && verdict.kind !== 'unknown');
-  /** The condition of the mean step at best. */
-  const condition = verdict.core
-    ? `if ${verdict.core.split('/').at(-1)} were like the rest`
-    : late.length === 1
-      ? ['if ', h('span', { class: 'host-name' }, late[0].short), ' were like the rest']
-      : late.length
-        ? `if ${late.length} hosts were like the rest`
-        : 'no host is late';
   /** @param {string} name @param {number|null} ps @param {Child|Child[]} meaning @param {boolean} [isSum] */
   const figure = (name, ps, meaning, isSum) =>
     h(
@@ -169,7 +173,7 @@ export function verdictBlock(document, rows, range, capture) {
         !range &&
         !isPartial &&
         (!isOneHost || verdict.core) &&
-        figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...[condition].flat()]),
+        figure('fixed', step_if_fixed_ps, ['mean step at best, ', ...bestCase(verdict.core, late)]),
     ),
   );
 }

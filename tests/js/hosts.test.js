@@ -26,7 +26,7 @@ import {
   percentile,
   rowAt,
 } from '../../frontend/hosts/layout.js';
-import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
+import { bestCase, rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { shownHost } from '../../frontend/hosts/heat.js';
 import { stepTimeEnds } from '../../frontend/hosts/heat-card.js';
 import { dutyOf, lastShares, stepCounts } from '../../frontend/hosts/table.js';
@@ -34,6 +34,13 @@ import { differenceSentence } from '../../frontend/hosts/difference.js';
 
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
 const indices = (/** @type {number} */ count) => [...Array(count).keys()];
+
+test('the step at best names a late core only if no other host is late', () => {
+  const late = hostRows(EXAMPLE, null).slice(0, 2);
+  assert.deepEqual(bestCase('w-1/TPU:2', late.slice(0, 1)), ['if ', 'TPU:2', ' were like the rest']);
+  assert.deepEqual(bestCase('w-1/TPU:2', late), ['if 2 hosts were like the rest']);
+  assert.deepEqual(bestCase(null, []), ['no host is late']);
+});
 
 test('the duty cycle of several hosts is weighted by the spans of their devices', () => {
   const plain = (/** @type {string} */ text) => text.replace('\u202f', ' ');
