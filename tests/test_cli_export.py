@@ -260,8 +260,11 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capsys) -> None:
 def test_numbers_beyond_64_bits_are_floats_in_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The FLOPs of a pod can exceed 64 bits."""
+    """The FLOPs of a pod can exceed 64 bits. Its smaller sums may be more than a float holds exactly."""
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    monkeypatch.setattr(export_tables, "tables", lambda _: {"ops": [{"flops": 1}, {"flops": 1 << 70}]})
+    ops = [{"flops": flops, "count": 1} for flops in (1, (1 << 53) + 1, None, 1 << 70)]
+    monkeypatch.setattr(export_tables, "tables", lambda _: {"ops": ops})
     export_tables.write_parquet(xi.load(SESSION), tmp_path)
-    assert parquet.read_table(tmp_path / "ops.parquet").column("flops").to_pylist() == [1.0, 2.0**70]
+    table = parquet.read_table(tmp_path / "ops.parquet")
+    assert table.column("flops").to_pylist() == [1.0, 2.0**53, None, 2.0**70]
+    assert table.column("count").to_pylist() == [1] * 4

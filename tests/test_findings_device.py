@@ -52,6 +52,18 @@ def test_time_that_is_lost_in_one_step_does_not_recur(op: str, id_: str) -> None
     assert " a step" not in finding.detail
 
 
+@pytest.mark.parametrize(
+    ("op", "id_"), [("copy-done.2", "device_stalls"), ("all-reduce.2", "exposed_collectives")]
+)
+def test_time_outside_of_runs_is_stated(op: str, id_: str) -> None:
+    """The devices record ops and no runs."""
+    ops = [event(op, start, 200) for start in (0, 1000)]
+    steps = [("Training_Step", i * 1000 * US, 1000 * US, {"_r": 1, "step_num": 5 + i}) for i in range(2)]
+    finding = findings(capture(thread("python", *steps), Core(ops)))[id_]
+    assert us(finding.cost_ps) == 400
+    assert " 0.200\u202fms a step" in finding.detail
+
+
 def test_the_kind_of_ops_with_most_stalls_chooses_the_advice() -> None:
     """200 us for copies, 190 and 110 for other devices."""
     ops = (("copy-done.1", 500, 200), ("all-reduce-done.2", 700, 190), ("send-done.3", 890, 110))

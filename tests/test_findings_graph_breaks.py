@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from launching import Tpu
-from loops import STEP, findings
+from loops import STEP, findings, loop
 
 from tb_xla_insights.analysis.sidecars import GraphBreaks, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
@@ -52,6 +52,22 @@ class TestGraphBreaks:
             extra = 3 * (len(programs) - 2 * len(programs) // 4)
             assert finding.detail.endswith(f" a step before the {extra} extra executions.")
 
+    def test_reads_in_several_annotations_have_no_common_place(self) -> None:
+        tpu = Tpu()
+        for i in range(3):
+            at = i * STEP
+            tpu.step(at, STEP, 5 + i)
+            for number, phase in enumerate(("forward", "loss")):
+                start = at + 90 + number * 300
+                tpu.on_main(phase, start, 240)
+                tpu.launch(start + 5, (start + 10, 4), (start + 20, 60), by="dynamo", program="f(1)")
+                tpu.launch(start + 95, (start + 100, 4), (start + 120, 20), program="value(2)")
+                tpu.on_main("PjRtComputationClient::TransferFromDevice", start + 142, 10)
+                tpu.launch(start + 200, (start + 205, 4), (start + 220, 40), by="dynamo", program="g(3)")
+            tpu.launch(at + 700, (at + 705, 4), (at + 720, 90), by="dynamo", program="b(4)")
+        detail = findings(tpu.trace())["graph_breaks"].detail
+        assert detail.endswith("; a value is read before 6 of them.")
+
     @pytest.mark.parametrize(
         ("steps", "executions", "read_executions"),
         [(3, "3 extra executions", "3 of them"), (1, "extra execution", "it")],
@@ -90,6 +106,21 @@ class TestGraphBreaks:
             "graph_breaks"
         ]
         assert finding.title == "torch.compile breaks the graph once"
-        assert finding.detail.endswith(" No more than two graphs run in a step of the capture.")
+        assert finding.detail.endswith(
+            " torch.compile runs no more than two graphs in a step of the capture."
+        )
         assert "train.py:9" in finding.advice
+        lazy = findings(loop().trace(), Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason])))["graph_breaks"]
+        assert lazy.detail.endswith(" torch.compile runs no graph in a step of the capture.")
         assert finding.step_if_fixed_ps is None
+
+    def test_reason_and_place_are_those_of_one_break(self) -> None:
+        reasons: list[GraphBreak] = [
+            {"reason": "generic_jump", "place": None},
+            {"reason": "call_function print", "place": "train.py:22 in forward"},
+        ]
+        sidecars = Sidecars(breaks=GraphBreaks("d.txt", 3, 2, reasons))
+        detail = findings(compiled(2).trace(), sidecars)["graph_breaks"].detail
+        assert detail.startswith(
+            "d.txt counts 2 breaks and 3 graphs: call_function print at train.py:22 in forward. "
+        )

@@ -72,6 +72,23 @@ class TestEarlySync:
             tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 20, 100)
         assert findings(tpu.trace())["early_sync"].title == title
 
+    @pytest.mark.parametrize(
+        ("steps", "title"),
+        [
+            (4, "The step is cut twice by a read in every step"),
+            (1, "The step is cut twice by a read in step 5"),
+        ],
+    )
+    def test_cuts_outside_of_steps_are_not_counted_with_those_in_steps(self, steps: int, title: str) -> None:
+        """Two cuts in each of the first steps, and four after the last step."""
+        tpu = loop()
+        in_steps = [i * STEP + at for i in range(steps) for at in (280, 480)]
+        for at in (*in_steps, *range(4 * STEP + 300, 4 * STEP + 1100, 200)):
+            tpu.launch(at, (at + 5, 5), (at + 20, 50))
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 5, 100)
+        finding = findings(tpu.trace())["early_sync"]
+        assert (finding.title, finding.evidence["early_syncs"]) == (title, 2 * steps + 4)
+
     def test_a_step_marker_inside_an_annotation(self) -> None:
         tpu = loop(device=400)
         tpu.on_main("forward", STEP + 180, 450)

@@ -57,7 +57,8 @@ def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
 
 
 def _steps_by_number(session: SessionTotals) -> dict[tuple[int, int], Row]:
-    """Returns the steps with numbers, by their number and how many earlier steps have it (on other hosts)."""
+    """Returns the steps with numbers, by their number and how many earlier ones have the same: steps of other hosts, or
+    of other epochs."""
     counts: Counter[int] = Counter()
     steps: dict[tuple[int, int], Row] = {}
     for step in session.steps:
@@ -123,9 +124,9 @@ def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | No
 def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
     """Matches programs; those with most device time first.
 
-    `match` is `name`; `base` if the names differ only in the number at their end, and no other program that is in one
-    session only has the same name before it; None if a program has no partner. `a` and `b` are totals; `host`,
-    `device`, `queue` and `overhead` are times per run.
+    `match` is `name` if both sessions have the name; `base` if the two names differ only in the number at their end,
+    and what precedes the number is unique among the programs that only one session has; None if a program has no
+    partner. `a` and `b` are totals; `host`, `device`, `queue` and `overhead` are times per run.
     """
     only_a = [name for name in a.programs if name not in b.programs]
     only_b = [name for name in b.programs if name not in a.programs]

@@ -92,8 +92,9 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
     """Returns the rows of the figures. Rows that are zero or unknown on both sides are left out, except for step times.
 
     Times and counts of steps are per step; device work, idle time (both as in the report's `step_idle`) and overhead
-    are per step and core. Figures with a value per step are tested and judged by the statistic that is shown; totals
-    have no verdict.
+    are per step and core. Figures with a value per step are tested and judged: means by the difference of means,
+    medians by that of mean ranks, without the steps that compiled if these are few (`median_test`). Totals have no
+    verdict.
     """
     better_time = better_step_time(a, b)
 

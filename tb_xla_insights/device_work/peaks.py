@@ -42,8 +42,8 @@ _FULL_RANGE = 0, _UNLIMITED
 
 
 class Gpu(NamedTuple):
-    """A GPU as captures describe it: vendor, compute capability, number of cores, and half-open ranges of its memory in
-    bytes and its clock in kHz, which are 0 if they are not recorded; and its name and peak."""
+    """A GPU as captures describe it: vendor, compute capability, number of cores, and half-open ranges that contain the
+    memory in bytes and the clock in kHz (a figure that is not recorded counts as 0); and its name and peak."""
 
     vendor: str
     capability: tuple[int, int]

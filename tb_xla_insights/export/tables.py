@@ -146,16 +146,18 @@ def write_parquet(session: Session, folder: Path) -> list[str]:
         try:
             table = pa.Table.from_pylist(rows)
         except OverflowError:  # FLOPs of many devices may exceed 64 bits
+            # A column of floats takes no integers above 2^53, so that all of its values become floats.
+            large = {key for row in rows for key, value in row.items() if _exceeds_int64(value)}
             table = pa.Table.from_pylist(
-                [{key: _fit_int64(value) for key, value in row.items()} for row in rows]
+                [row | {key: float(row[key]) for key in large if row[key] is not None} for row in rows]
             )
         pq.write_table(table, path)
 
     return _write_tables(session, folder, "parquet", write)
 
 
-def _fit_int64(value: Any) -> Any:
-    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
+def _exceeds_int64(value: Any) -> bool:
+    return isinstance(value, int) and abs(value) >= 1 << 63
 
 
 def _write_tables(

@@ -22,7 +22,7 @@ _PATTERNS = Markup(
     '<pattern id="unrecorded" width="4" height="4" patternUnits="userSpaceOnUse">'
     '<path d="M1 1h1v1h-1z" style="fill:var(--hatch)"/></pattern></defs>'
 )
-"""The fill patterns of classes without a colour of their own."""
+"""The fill patterns of the classes `wait` and `unrecorded`."""
 
 
 def steps_chart(steps: Sequence[Row]) -> Markup:

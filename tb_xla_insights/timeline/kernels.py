@@ -81,7 +81,10 @@ def inherit_classes(
 
 
 def shown_parents(parent: Int32, is_shown: Bools, first: int64_t, shown_count: int64_t) -> NDArray[np.int32]:
-    """The nearest shown ancestor of each shown event of a line, as an index among the shown events, -1: none."""
+    """The nearest shown ancestor of each shown event of a line, as an index among the line's shown events, -1: none.
+
+    `parent` is per event of the trace; `is_shown` per event of the line, the first of which is `first` in the trace.
+    """
     result = np.empty(shown_count, np.int32)
     shown_parent: OutInt32 = result
     # The index of each shown event, for other events that of the nearest shown ancestor.

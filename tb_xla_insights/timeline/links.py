@@ -33,7 +33,7 @@ class Links:
         self._hidden = hidden
 
     def enclosing(self, event: int) -> int | None:
-        """The innermost event around a mark that is not a mark as well, None if there is none."""
+        """The innermost event that encloses a mark and is no mark itself, None if there is none."""
         enclosing = int(self._trace.parent[event])
         while enclosing >= 0 and self._is_mark(enclosing):
             enclosing = int(self._trace.parent[enclosing])

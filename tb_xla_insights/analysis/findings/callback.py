@@ -36,7 +36,8 @@ _PUBLIC_NAMES = {
 
 def host_callback(facts: Facts) -> Finding | None:
     """Time in which cores wait for Python functions that their programs call."""
-    trace, count, waiting_ps = facts.trace, 0, 0
+    trace, count = facts.trace, 0
+    waits: list[Intervals] = []
     kind_times, frame_times = Counter[str](), Counter[Frame]()
     function_times, function_calls = Counter[str](), Counter[str]()
     windows: list[Window] = []
@@ -44,7 +45,7 @@ def host_callback(facts: Facts) -> Finding | None:
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
         callbacks = find_callbacks(trace, index)
-        waiting_ps += callbacks.waits.total_ps
+        waits.append(callbacks.waits)
         count += len(callbacks.op)
         duration_ps = device.ops.end_ps[callbacks.op] - device.ops.start_ps[callbacks.op]
         op_keys = ops.devices[index].key[callbacks.op]
@@ -69,7 +70,7 @@ def host_callback(facts: Facts) -> Finding | None:
     name = function_times.most_common(1)[0][0] if function_times else None
     frame = frame_times.most_common(1)[0][0] if frame_times else None
     location = f" ({PurePath(frame.file).name}:{frame.line})" if frame else ""
-    frequency = facts.frequency_of(steps)
+    frequency, waiting_ps = facts.frequency_of(steps), sum(times.total_ps for times in waits)
     call_text = (
         f"; {name} takes {brief_time(function_times[name] // function_calls[name])} each time" if name else ""
     )
@@ -77,8 +78,7 @@ def host_callback(facts: Facts) -> Finding | None:
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{facts.core_subject} waits {facts.mean_of_runs(_waiting_ps_of_runs(trace), frequency)} for "
-        f"{kind}{location}{call_text}.",
+        f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)} for {kind}{location}{call_text}.",
         _advice(kind, name, location),
         waiting_ps,
         {

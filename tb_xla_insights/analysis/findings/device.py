@@ -56,13 +56,13 @@ def device_stalls(facts: Facts) -> Finding | None:
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
-    stall_ps = _stall_ps_of_runs(trace)
-    frequency = _frequency(facts, [intervals for _, intervals in stalls_by_device])
+    times = [intervals for _, intervals in stalls_by_device]
+    frequency = _frequency(facts, times)
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stall_ps, frequency)}, "
+        f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
         f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
@@ -78,7 +78,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         frequency,
-        Fix(device_ps=stall_ps),
+        Fix(device_ps=_stall_ps_of_runs(trace)),
     )
 
 
@@ -145,7 +145,6 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     names = [join_words(kinds), "collectives"]
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
     is_exposed = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
-    run_exposed_ps = _exposed_ps_of_runs(trace)
     exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
     frequency = _frequency(facts, exposed)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
@@ -159,14 +158,14 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         "exposed_collectives",
         title,
         lower_first(title),
-        f"{facts.core_subject} spends {facts.mean_of_runs(run_exposed_ps, frequency)} in collectives that nothing "
+        f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives that nothing "
         f"hides{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
         longest_windows(windows),
         frequency,
-        Fix(device_ps=run_exposed_ps),
+        Fix(device_ps=_exposed_ps_of_runs(trace)),
     )
 
 

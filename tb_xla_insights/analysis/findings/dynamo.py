@@ -16,7 +16,6 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fit
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES
 from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
-    most_common,
     step_numbers,
     steps_text,
 )
@@ -79,7 +78,7 @@ def _period(sequence: Int32) -> int:
 
 
 _LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d{2,}")
-"""A number with more than two decimals."""
+"""A number with four or more decimals: the first two are shown."""
 
 _NUMBER_GUARD = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
 """The end of a guard that compares with a number."""
@@ -197,12 +196,13 @@ def graph_breaks(facts: Facts) -> Finding | None:
     taken_ps = facts.ledger.take(CUT_CLASSES, np.isin(facts.ledger.after, extra.launches))
     cost = int(taken_ps.sum())
     steps = set(launches.step[extra.launches].tolist())
-    reason = (
-        next((row["reason"] for row in explanation.reasons if row["reason"]), None) if explanation else None
+    # The first break whose reason and place are known; without one, the first of which either is.
+    shown = max(
+        explanation.reasons if explanation else (),
+        key=lambda row: bool(row["reason"]) + bool(row["place"]),
+        default=None,
     )
-    location = (
-        next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
-    )
+    reason, location = (shown["reason"], shown["place"]) if shown else (None, None)
     if explanation:
         title = "torch.compile breaks the graph " + (
             "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
@@ -224,7 +224,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
         detail += f" {idle}{_reads_text(trace, extra)}."
     else:
-        detail += f" {'No more than two graphs run' if graphs else 'No graph runs'} in a step of the capture."
+        detail += f" torch.compile runs {'no more than two graphs' if graphs else 'no graph'} in a step of the capture."
     advice = (
         f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
@@ -248,10 +248,11 @@ def graph_breaks(facts: Facts) -> Finding | None:
 
 
 def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
-    """States how many extra executions follow an early read of a value, and where; empty if none does."""
+    """States how many extra executions follow an early read of a value, and in which annotation if that is the same for
+    all; empty if none does."""
     executions = find_early_executions(trace)
     read_before = np.isin(executions.launch + 1, extra.launches) & (executions.read >= 0)
     paths = enclosing_paths(trace, executions.annotation[read_before].tolist())
-    path = most_common(paths)
+    path = paths[0] if len(set(paths)) == 1 else None
     place = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
     return f"; a value is read before {place}{f' in {path}' if path else ''}" if paths else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,14 +12,13 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.analysis.time.intervals import span_intervals
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -111,10 +110,13 @@ class Facts:
         mean is also per step and counts only time within whole steps; otherwise it is the total."""
         return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
 
-    def mean_of_runs(self, taken_ps: Int64, frequency: Frequency | None) -> Mean:
-        """The mean per core of the time taken from each run of Launches.runs, as in `mean_per_core`."""
-        runs = find_launches(self.trace).runs
-        return self._mean(taken_ps, runs.start_ps, runs.end_ps, frequency)
+    def mean_of_times(self, times: Iterable[Intervals], frequency: Frequency | None) -> Mean:
+        """The mean per core of the times of all devices, as in `mean_per_core`."""
+        start_ps, end_ps = (
+            np.concatenate(column)
+            for column in zip(*((time.start_ps, time.end_ps) for time in times), strict=True)
+        )
+        return self._mean(end_ps - start_ps, start_ps, end_ps, frequency)
 
     def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None) -> Mean:
         cores = max(1, len(self.trace.devices))

@@ -62,7 +62,7 @@ def early_sync(facts: Facts) -> Finding | None:
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
-    times = _cuts_text(count, numbers, facts)
+    times = _cuts_text(int((early.step >= 0).sum()) or count, numbers, facts)
     detail = (
         f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
         f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
@@ -80,8 +80,8 @@ def early_sync(facts: Facts) -> Finding | None:
         "xm.add_step_closure."
     )
     marker_advice = (
-        f"Remove mark_step() or torch_xla.sync(){location} from hooks and autograd functions: the backward pass's own "
-        "thread syncs."
+        f"Remove mark_step() or torch_xla.sync(){location} from hooks and autograd functions: it runs on the thread of "
+        "the backward pass."
         if on_backward_thread == count
         else f"Remove the mark_step() or torch_xla.sync(){location} inside {cut_location}: the one after the step is "
         "enough."
@@ -134,7 +134,8 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
 
 
 def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
-    """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts."""
+    """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts. `count`: the
+    cuts in the steps of these numbers; if there are no numbers, all cuts."""
     if count <= max(1, len(numbers)):
         return ""
     is_per_step = len(numbers) == facts.step_count > 1

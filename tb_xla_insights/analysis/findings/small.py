@@ -125,8 +125,9 @@ def _chained_launches(trace: Trace, is_single_op: NDArray[np.bool_]) -> NDArray[
 
 
 def many_small_executions(facts: Facts) -> Finding | None:
-    """Steps with many launches, most of them small. They cost the idle time before the small ones in which the host
-    launches or waits; early executions are a finding of their own."""
+    """Steps with many launches, most of them small. They cost the idle time before the small ones, and between the
+    kernels of a small one on a GPU, in which the host launches or waits; early executions are a finding of their
+    own."""
     trace, all_launches, small_launches = facts.trace, find_launches(facts.trace), _find_small_launches(facts)
     count, small = len(small_launches.in_steps), len(small_launches.small)
     per_step = count / facts.step_count if facts.step_count else 0.0
@@ -185,7 +186,8 @@ def _pending_inputs_text(syncs: int, steps: int) -> str:
     """How many executions only bring the inputs of torch.compile's graphs up to date."""
     if not syncs:
         return ""
-    return f"; {mean_text(syncs / steps)} a step only compute{'s' if syncs == steps else ''} pending inputs"
+    mean = mean_text(syncs / steps)
+    return f"; {mean} a step only compute{'s' if mean == '1' else ''} pending inputs"
 
 
 def _advice(facts: Facts, dynamo: int, markers: int) -> str:
