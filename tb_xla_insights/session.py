@@ -73,6 +73,10 @@ class Session:
         count = len(self.hosts.files.hosts)
         return f"Session({self.name!r}, {count} {'host' if count == 1 else 'hosts'})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what opens the session again: another process reads the files itself."""
+        return open_session, (self.hosts.files, self.hosts.catalog, None, self.hosts.scheduler)
+
     def _repr_html_(self) -> str:
         """The notebook representation: verdict, figures, findings, devices."""
         from tb_xla_insights.html.cells import session_cell
