@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
-from tb_xla_insights.logdir.paths import absolute, expand
+from tb_xla_insights.files.paths import absolute
+from tb_xla_insights.logdir.paths import expand
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts

@@ -15,11 +15,13 @@ from helpers import raising, small_space
 from sidecar_texts import diagnostics, metrics_text, report_of
 from test_debug_text import block_text
 from test_metrics_text import EXPLAIN, REPORT
+from webstore import web_store
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files import paths
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
@@ -83,9 +85,32 @@ class TestRecognition:
             system.rm("/beside", recursive=True)
         assert metrics["fallbacks"] == {"special_i1": 12}
 
+    @pytest.mark.parametrize("query", ["", "?sig=a/b"])
+    def test_names_on_a_web_server_are_decoded(self, query: str) -> None:
+        with web_store() as store:
+            run = "/run%20a/plugins/profile/s"
+            store.files = {
+                f"{run}/vm.xplane.pb{query}": small_space().to_bytes(),
+                "/run%20a/at%20the%20end%2525.txt": REPORT.encode(),
+            }
+            metrics: Any = xi.load(f"{store.address}{run}/vm.xplane.pb{query}").report()["metrics"]
+        assert metrics["files"] == ["at the end%25.txt"]
+
+    def test_dots_after_a_link_lead_to_the_directory_above_its_target(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(REPORT)
+        (run_folder / "sub").mkdir()
+        link = run_folder.parent / "elsewhere/link"
+        link.parent.mkdir()
+        link.symlink_to(run_folder / "sub")
+        (link.parent / "wrong.txt").write_text(REPORT)
+        [capture] = run_folder.rglob("*.xplane.pb")
+        path = f"{link}/../{capture.relative_to(run_folder)}"
+        assert [*sidecars.sidecar_files([path])] == [f"{run_folder}/m.txt"]
+
     def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
-        monkeypatch.setattr(sidecars, "os", SimpleNamespace(path=path, sep=ntpath.sep))
+        for module in (paths, sidecars):
+            monkeypatch.setattr(module, "os", SimpleNamespace(path=path, sep=ntpath.sep))
         monkeypatch.setattr(sidecars, "file_names", lambda _: ["m.txt"])
         files = [*sidecars.sidecar_files([r"C:\logs\run\plugins\profile\s\vm.xplane.pb"])]
         assert files == ["C:/logs/run/plugins/profile/s/m.txt", "C:/logs/run/m.txt"]
