@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ntpath
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,8 +27,15 @@ from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report import sidecars
+from tb_xla_insights.report.debug_text import parse_debug
+from tb_xla_insights.report.explain_text import parse_explain
+from tb_xla_insights.report.guards_text import parse_guards
 from tb_xla_insights.report.metrics import metrics_document
+from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.report.sidecars import read_sidecars
+
+LIMIT = "] [1/8] torch._dynamo hit config.recompile_limit (8)\n"
+FRAMES = "Python Frame Triggered Execution:"
 
 
 class TestRecognition:
@@ -63,6 +71,25 @@ class TestRecognition:
         counters = report_of(run_folder)["metrics"]["counters"]
         assert [(name[-2:], value) for name, value in counters.items()][-2:] == [("x…", 3), ("y", 4)]
         assert max(map(len, counters)) < 2000
+
+    @pytest.mark.parametrize(
+        ("parse", "start", "repeated"),
+        [
+            (parse_metrics, "Metric: x", " "),
+            (parse_metrics, "Counter: x\n  Value: ", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    last reason: 1/7: x", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    last reason: 1/7: x  # y", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    function: 'a", "' (x:1"),
+            (parse_debug, f"Compilation Analysis: {FRAMES}\nCompilation Analysis:   f", " (:1"),
+            (parse_explain, "Graph Break Count: 1\nBreak Reason 1:\n  <FrameSummary file a", ", line 1 in b"),
+            (parse_explain, "Graph Break Count: 1\nBreak Reason 1:\n  ", "<FrameSummary file a, line 1 in "),
+        ],
+    )
+    def test_no_pattern_backtracks_without_end(
+        self, parse: Callable[[str, str], object], start: str, repeated: str
+    ) -> None:
+        """Quadratic time would be an hour."""
+        parse(f"{start}{repeated * (10**6 // len(repeated))}!\n", "log")
 
     def test_a_file_of_the_usual_name_comes_first(self, run_folder: Path) -> None:
         (run_folder / "a.txt").write_text(REPORT)
