@@ -98,7 +98,9 @@ def test_an_empty_line_of_name_scopes_does_not_replace_the_scopes_of_ops() -> No
 @pytest.mark.parametrize("other", ["Framework Name Scope", "Another Name Scope"])
 def test_a_second_line_of_name_scopes_has_a_row_of_its_own(other: str) -> None:
     lines = {other: [("other", 10, 20)], "TensorFlow Name Scope": [("model", 10, 20)]}
-    timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), Core([("add", 10, 20)], lines=lines))))
+    timeline = Timeline(
+        session(capture(thread("python", ("step", 0, 90)), Core([("add", 10, 20)], lines=lines)))
+    )
     timeline.find_scopes()
     rows = {row["id"]: row["label"] for row in timeline.rows()["rows"] if row["host"] and "d0" in row["id"]}
     assert list(rows.values()) == ["ops", other, "scopes"]

@@ -96,9 +96,7 @@ class Captures:
             return
         for _ in range(_MAX_REFRESHES):
             sessions = self._listing.refresh(wait=None, max_age=0)
-            names = (
-                session.name for session in sessions if absolute(session.path) == capture.directory
-            )
+            names = (session.name for session in sessions if absolute(session.path) == capture.directory)
             self._session = next(names, None)
             if self._session is not None:
                 return

@@ -42,7 +42,9 @@ def parse_metrics(text: str, file: str = "") -> Metrics | None:
         if head := _HEAD.match(line):
             report.begin(head[1], head[2].rstrip(), number)
         elif report.is_open and (field := _FIELD.match(line)):
-            report.add_field(field[1], field[2].rstrip(), UnparsedLine(file, number, line.strip()), terminated)
+            report.add_field(
+                field[1], field[2].rstrip(), UnparsedLine(file, number, line.strip()), terminated
+            )
         else:
             report.end()
     report.end()
