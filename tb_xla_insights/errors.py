@@ -30,6 +30,10 @@ class NoDeviceError(InputError):
         more = len(devices) - _MAX_NAMED_DEVICES
         available = f"it has {names}{f' and {more} more' if more > 0 else ''}" if devices else "it has none"
         super().__init__(f"{path}: no device {device}; {available}")
+        self._arguments = path, device, devices
+
+    def __reduce__(self) -> tuple[Any, ...]:  # an exception's own passes the message as the only argument
+        return NoDeviceError, self._arguments
 
 
 @dataclass(frozen=True)

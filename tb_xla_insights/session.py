@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
-from tb_xla_insights.logdir.paths import absolute, expand
+from tb_xla_insights.files.paths import absolute
+from tb_xla_insights.logdir.paths import expand
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
@@ -72,6 +73,10 @@ class Session:
     def __repr__(self) -> str:
         count = len(self.hosts.files.hosts)
         return f"Session({self.name!r}, {count} {'host' if count == 1 else 'hosts'})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what opens the session again: another process reads the files itself."""
+        return open_session, (self.hosts.files, self.hosts.catalog, None, self.hosts.scheduler)
 
     def _repr_html_(self) -> str:
         """The notebook representation: verdict, figures, findings, devices."""

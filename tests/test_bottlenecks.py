@@ -237,6 +237,11 @@ def test_padding_of_a_layout(shape: str | None, waste: float) -> None:
     assert layout_waste({"shape": shape}) == pytest.approx(waste)
 
 
+def test_a_long_text_without_a_shape_takes_no_quadratic_time() -> None:
+    """Which would be an hour."""
+    assert layout_waste({"shape": "f" * 10**6}) == 0
+
+
 @pytest.mark.parametrize(
     ("product", "dims", "waste"),
     [

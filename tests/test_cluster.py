@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -196,6 +197,15 @@ def test_an_impossible_scheduler_address_is_a_usage_error(
     assert f"{address!r} is not a scheduler's address; write it as tcp://HOST:8786" in line
     with pytest.raises(InputError, match="is not a scheduler's address"):
         xi.load(str(session), scheduler=address or "x").report()
+
+
+def test_a_scheduler_without_dask_is_one_line(
+    session: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["report", str(session), "--scheduler", "tcp://127.0.0.1:8786"]) == 3
+    [line] = capsys.readouterr().err.splitlines()
+    assert 'needs Dask; pip install "tb-xla-insights[dask]"' in line
 
 
 def test_a_scheduler_without_workers_is_one_line(

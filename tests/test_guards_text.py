@@ -47,6 +47,23 @@ def test_places_with_spaces() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("reason", "guard", "source"),
+    [
+        ("1/7: x == 1  # y = f(x)", "x == 1", "y = f(x)"),
+        ("1/7: x == 1", "x == 1", None),
+        ("1/7: x == 1  #   # train.py:75 in forward", "x == 1", None),
+        ("1/7: L['#'] == ' # '  # y # z  # a b.py:7 in <lambda>", "L['#'] == '", "'  # y # z"),
+        ("x == 1  # train.py in forward", "x == 1", "train.py in forward"),
+        ("1/7: ", None, None),
+    ],
+)
+def test_guard_and_source(reason: str, guard: str | None, source: str | None) -> None:
+    limit, function, _, _ = LIMIT.splitlines()
+    text = f"{limit}\n{function}\n{function.partition('function')[0]}last reason: {reason}\n"
+    assert [(row.guard, row.source) for row in parse_guards(text)] == [(guard, source)]
+
+
 def test_the_wording_of_pytorch_2_5() -> None:
     older = LIMIT.replace("recompile_limit (8)", "cache_size_limit (16)").replace("[1/8]", "[1/8_1]")
     assert [(guard.limit, guard.guard) for guard in parse_guards(older)] == [(16, "self.scale == 1.5")]

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from captures import capture, thread
 
+from tb_xla_insights.analysis import memo
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Trace
 
 
-def test_concurrent_calls_compute_a_result_once() -> None:
+def test_concurrent_calls_compute_a_result_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first computation ends once the second call waits for it, or, without a lock, computes too."""
     trace = capture(thread("python", ("step", 0, 10)))
-    computed, started, second_started = [], threading.Event(), threading.Event()
+    computed, started, second_waits = [], threading.Event(), threading.Event()
+
+    class Lock:
+        def __init__(self) -> None:
+            self._lock = make_lock()
+
+        def __enter__(self) -> None:
+            if not self._lock.acquire(blocking=False):
+                second_waits.set()
+                self._lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self._lock.release()
+
+    make_lock = threading.Lock
+    monkeypatch.setattr(memo, "threading", SimpleNamespace(Lock=Lock))
 
     @memoised
     def compute(_: Trace, argument: int) -> list[int]:
         computed.append(argument)
+        if started.is_set():
+            second_waits.set()
         started.set()
-        second_started.wait(60)
+        assert second_waits.wait(60)
         return [argument]
 
     results: list[list[int]] = []
@@ -28,7 +48,6 @@ def test_concurrent_calls_compute_a_result_once() -> None:
     assert started.wait(60)
     second = threading.Thread(target=lambda: results.append(compute(trace, 1)))
     second.start()
-    second_started.set()
     first.join()
     second.join()
     assert computed == [1]

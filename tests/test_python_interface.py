@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,29 @@ def test_a_session_outlasts_a_change_of_the_working_directory(
     assert expected["session"]["description"] == "four layers"
     monkeypatch.chdir("/")
     assert session.report() == expected
+
+
+@pytest.mark.parametrize("hosts", ["a", "ab"])
+def test_a_pickled_session_reads_its_files_again(tmp_path: Path, hosts: str) -> None:
+    directory = write_session(tmp_path / "logs", *hosts)
+    catalog = tmp_path / "names.json"
+    catalog.write_text('{"groups": [{"class": "input", "names": ["load_rows"]}]}')
+    session = xi.load(directory, catalog=catalog)
+    expected = session.report()
+    pickled = pickle.dumps(session)
+    copy = pickle.loads(pickled)
+    assert copy.report() == expected
+    assert copy.hosts.catalog.knows("load_rows")
+    (directory / "a.xplane.pb").unlink()
+    if hosts == "a":
+        with pytest.raises(xi.InputError, match=r"a\.xplane\.pb"):
+            pickle.loads(pickled)
+
+
+def test_errors_are_the_same_in_another_process() -> None:
+    error = NoDeviceError("run", "x", ["w/TPU:0"])
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy)) == (NoDeviceError, str(error))
 
 
 def test_dots_after_a_link_lead_to_the_directory_above_its_target(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ntpath
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,17 +16,26 @@ from helpers import raising, small_space
 from sidecar_texts import diagnostics, metrics_text, report_of
 from test_debug_text import block_text
 from test_metrics_text import EXPLAIN, REPORT
+from webstore import web_store
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files import paths
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report import sidecars
+from tb_xla_insights.report.debug_text import parse_debug
+from tb_xla_insights.report.explain_text import parse_explain
+from tb_xla_insights.report.guards_text import parse_guards
 from tb_xla_insights.report.metrics import metrics_document
+from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.report.sidecars import read_sidecars
+
+LIMIT = "] [1/8] torch._dynamo hit config.recompile_limit (8)\n"
+FRAMES = "Python Frame Triggered Execution:"
 
 
 class TestRecognition:
@@ -62,6 +72,25 @@ class TestRecognition:
         assert [(name[-2:], value) for name, value in counters.items()][-2:] == [("x…", 3), ("y", 4)]
         assert max(map(len, counters)) < 2000
 
+    @pytest.mark.parametrize(
+        ("parse", "start", "repeated"),
+        [
+            (parse_metrics, "Metric: x", " "),
+            (parse_metrics, "Counter: x\n  Value: ", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    last reason: 1/7: x", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    last reason: 1/7: x  # y", " "),
+            (parse_guards, f"{LIMIT}] [1/8]    function: 'a", "' (x:1"),
+            (parse_debug, f"Compilation Analysis: {FRAMES}\nCompilation Analysis:   f", " (:1"),
+            (parse_explain, "Graph Break Count: 1\nBreak Reason 1:\n  <FrameSummary file a", ", line 1 in b"),
+            (parse_explain, "Graph Break Count: 1\nBreak Reason 1:\n  ", "<FrameSummary file a, line 1 in "),
+        ],
+    )
+    def test_no_pattern_backtracks_without_end(
+        self, parse: Callable[[str, str], object], start: str, repeated: str
+    ) -> None:
+        """Quadratic time would be an hour."""
+        parse(f"{start}{repeated * (10**6 // len(repeated))}!\n", "log")
+
     def test_a_file_of_the_usual_name_comes_first(self, run_folder: Path) -> None:
         (run_folder / "a.txt").write_text(REPORT)
         (run_folder / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
@@ -83,9 +112,32 @@ class TestRecognition:
             system.rm("/beside", recursive=True)
         assert metrics["fallbacks"] == {"special_i1": 12}
 
+    @pytest.mark.parametrize("query", ["", "?sig=a/b"])
+    def test_names_on_a_web_server_are_decoded(self, query: str) -> None:
+        with web_store() as store:
+            run = "/run%20a/plugins/profile/s"
+            store.files = {
+                f"{run}/vm.xplane.pb{query}": small_space().to_bytes(),
+                "/run%20a/at%20the%20end%2525.txt": REPORT.encode(),
+            }
+            metrics: Any = xi.load(f"{store.address}{run}/vm.xplane.pb{query}").report()["metrics"]
+        assert metrics["files"] == ["at the end%25.txt"]
+
+    def test_dots_after_a_link_lead_to_the_directory_above_its_target(self, run_folder: Path) -> None:
+        (run_folder / "m.txt").write_text(REPORT)
+        (run_folder / "sub").mkdir()
+        link = run_folder.parent / "elsewhere/link"
+        link.parent.mkdir()
+        link.symlink_to(run_folder / "sub")
+        (link.parent / "wrong.txt").write_text(REPORT)
+        [capture] = run_folder.rglob("*.xplane.pb")
+        path = f"{link}/../{capture.relative_to(run_folder)}"
+        assert [*sidecars.sidecar_files([path])] == [f"{run_folder}/m.txt"]
+
     def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
-        monkeypatch.setattr(sidecars, "os", SimpleNamespace(path=path, sep=ntpath.sep))
+        for module in (paths, sidecars):
+            monkeypatch.setattr(module, "os", SimpleNamespace(path=path, sep=ntpath.sep))
         monkeypatch.setattr(sidecars, "file_names", lambda _: ["m.txt"])
         files = [*sidecars.sidecar_files([r"C:\logs\run\plugins\profile\s\vm.xplane.pb"])]
         assert files == ["C:/logs/run/plugins/profile/s/m.txt", "C:/logs/run/m.txt"]

@@ -14,6 +14,7 @@ from programs import STEP_PS, Step, training
 from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, section
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.report import session_lost
 from tb_xla_insights.analysis.propagation.tree import annotation_rows, name_and_depth, outer_path
@@ -231,3 +232,18 @@ def test_a_cut_annotation_by_name() -> None:
     finding = findings(tpu.trace())["early_sync"]
     assert finding.title == "net/forward is cut by a read in every step"
     assert "Training_Step/net/forward" in finding.advice
+
+
+def test_phases_of_which_one_name_begins_with_the_other(tmp_path: Path) -> None:
+    """Ops of `optimizer/step` belong to this phase, and to no repetition of `optimizer`."""
+    phases = [("optimizer", 200_000), ("optimizer/step", 100_000)]
+    ops = [
+        (f"dot.{number}", 10, f"Training_Step.1/{scope}/aten__mm")
+        for number, scope in enumerate(("optimizer.2", "optimizer.2/q.7", "optimizer/step.3"))
+    ]
+    inner = {"optimizer": [("q", 50_000)]}
+    view = propagation_view(training(tmp_path, [Step(phases, [(920_000, ops)], inner=inner)]))
+    names = [(phase["name"], phase["repetition"]) for phase in view["phases"]]
+    assert names == [("optimizer", 0), ("optimizer/step", 0)]
+    assert [row["phase"] for row in view["phase_rows"]["device"]] == [0, 1]
+    assert view["order"]["inversion_share"] == 0

@@ -95,6 +95,20 @@ def test_an_empty_line_of_name_scopes_does_not_replace_the_scopes_of_ops() -> No
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
+@pytest.mark.parametrize("other", ["Framework Name Scope", "Another Name Scope"])
+def test_a_second_line_of_name_scopes_has_a_row_of_its_own(other: str) -> None:
+    lines = {other: [("other", 10, 20)], "TensorFlow Name Scope": [("model", 10, 20)]}
+    timeline = Timeline(
+        session(capture(thread("python", ("step", 0, 90)), Core([("add", 10, 20)], lines=lines)))
+    )
+    timeline.find_scopes()
+    rows = {row["id"]: row["label"] for row in timeline.rows()["rows"] if row["host"] and "d0" in row["id"]}
+    assert list(rows.values()) == ["ops", other, "scopes"]
+    view = timeline.view(0, 100, 100, list(rows))
+    names = [{view["names"][name] for name in view["rows"][row][0]["n"]} for row in rows]
+    assert names == [{"add"}, {"other"}, {"model"}]
+
+
 def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise AssertionError("programs are read")

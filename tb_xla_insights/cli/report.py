@@ -79,8 +79,11 @@ def run(options: Any) -> int:
             _write_page(document, options.html)
     if options.fail_on is None:
         return 0
-    failing = SEVERITIES[SEVERITIES.index(options.fail_on) :]
-    return FINDINGS if any(finding["severity"] in failing for finding in document["findings"]) else 0
+    severities = SEVERITIES[SEVERITIES.index(options.fail_on) :]
+    failing = [finding for finding in document["findings"] if finding["severity"] in severities]
+    for finding in failing:
+        printing.print_note(f"finding ({finding['severity']}): {finding['title']}")
+    return FINDINGS if failing else 0
 
 
 def _write_page(document: Any, path: Path) -> None:

@@ -14,7 +14,7 @@ from tb_xla_insights.units import time_text
 
 Row = Mapping[str, Any]
 
-_SHAPE = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?", re.ASCII)
+_SHAPE = re.compile(r"\b(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?", re.ASCII)
 _TILE = re.compile(r":T\((\d{1,9}),(\d{1,9})\)", re.ASCII)
 _MAX_DIGITS = 18
 """The maximum number of digits of a dimension."""

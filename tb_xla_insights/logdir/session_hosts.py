@@ -9,9 +9,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
-from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, initial_readings
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.paths import absolute, decoded
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.logdir import files, paths
@@ -179,7 +180,7 @@ def _sessions(captures_of_roots: Iterable[tuple[Root, Sequence[FileInfo]]]) -> l
 
 
 def _single_capture_session(path: str, file: FileInfo) -> SessionFiles:
-    directory, file_name = posixpath.split(paths.decoded(paths.absolute(path)))
+    directory, file_name = posixpath.split(decoded(absolute(path)))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
     host = _printable(file_name.removesuffix(SUFFIX))
     name = _printable(posixpath.basename(directory)) if in_session else host
@@ -205,15 +206,15 @@ def _session_files(name: str, directory: str, captures: Iterable[FileInfo]) -> S
 
 def _session_name(root: Root, directory: str) -> str:
     """`<run>/<session>`, or `<session>` for a run at the root; the run's path is relative to the root."""
-    base = paths.decoded(paths.absolute(root.path))
-    profile_directory, session = posixpath.split(paths.decoded(paths.absolute(directory)))
+    base = decoded(absolute(root.path))
+    profile_directory, session = posixpath.split(decoded(absolute(directory)))
     run = posixpath.relpath(posixpath.dirname(posixpath.dirname(profile_directory)), base)
     is_inside = run.split("/")[0] not in (".", "..")
     return "/".join(filter(None, (root.group, run if is_inside else "", session)))
 
 
 def _base_name(path: str) -> str:
-    return posixpath.basename(paths.decoded(paths.absolute(path)))
+    return posixpath.basename(decoded(absolute(path)))
 
 
 def _printable(name: str) -> str:

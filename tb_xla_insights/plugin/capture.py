@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.plugin.arguments import Arguments
@@ -33,7 +34,7 @@ class Captures:
     @property
     def logdir(self) -> str | None:
         """The absolute directory or URL that servers write to; None without a logdir."""
-        return self._root and paths.absolute(paths.expand(self._root))
+        return self._root and absolute(paths.expand(self._root))
 
     def posts(self) -> dict[str, Handler]:
         """The handlers of requests that act, by route below `data/`."""
@@ -95,9 +96,7 @@ class Captures:
             return
         for _ in range(_MAX_REFRESHES):
             sessions = self._listing.refresh(wait=None, max_age=0)
-            names = (
-                session.name for session in sessions if paths.absolute(session.path) == capture.directory
-            )
+            names = (session.name for session in sessions if absolute(session.path) == capture.directory)
             self._session = next(names, None)
             if self._session is not None:
                 return

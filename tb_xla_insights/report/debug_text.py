@@ -28,7 +28,7 @@ TIME_STAMP = re.compile(r"\d\d:\d\d:\d\d[\d.,]*|\d{10}[\d.]*")
 """In a prefix of log lines: a time of day, or the time since the epoch in seconds or smaller units."""
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<text>.*)")
-_FRAME = re.compile(r"\S.* \(.+:\d+\)")
+_FRAME = re.compile(r"(?>\S.*? \().+:\d+\)")
 _LIBRARY = re.compile(
     r"/(site|dist)-packages/(torch|torch_xla)/|/torch_xla/(core|debug|distributed|torch_xla\.py)|\(<"
 )

@@ -19,7 +19,7 @@ _OLD_COUNT = re.compile(
 _REASON = re.compile(r"^\s*Break Reason \d+:\s*$")
 _OLD_REASON = re.compile(r"^\s*\d+\. (\S.*)$")
 _PART = re.compile(r"^\s*(Reason|Explanation|Hint): (.*\S)")
-_FRAME = re.compile(r"<FrameSummary file (.+), line (\d+) in (.+)>")
+_FRAME = re.compile(r"\s*<FrameSummary file (.+), line (\d+) in (.+)")
 _OLD_FRAME = re.compile(r'^\s*File "(.+)", line (\d+), in (\S+)')
 _END = re.compile(r"^\s*(Ops per Graph|Out Guards|Compile Times):")
 _LIBRARY = re.compile(r"/(site|dist)-packages/(torch|torch_xla)/")
@@ -74,7 +74,7 @@ def _add_line(reason: dict[str, str | None], line: str) -> None:
         key = _KEYS[part[1]]
         reason[key] = reason.get(key) or part[2]
         return
-    frame = _FRAME.search(line) or _OLD_FRAME.match(line)
+    frame = _FRAME.match(line.rpartition(">")[0]) or _OLD_FRAME.match(line)
     # The innermost frame is the last; a frame of torch itself counts only without any other.
     if frame and (reason["place"] is None or not _LIBRARY.search(frame[1])):
         reason["place"] = f"{frame[1]}:{frame[2]} in {frame[3]}"

@@ -22,11 +22,13 @@ from tb_xla_insights.report.debug_text import TIME_STAMP
 
 _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
-_RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S.*:\d+)\s*$")
-_FUNCTION = re.compile(r"\s+function: '(.+)' \((\S.*:\d+)\)\s*$")
+_RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S.*:\d+)")
+_FUNCTION = re.compile(r"\s+function: '([^']+)' \((\S.*:\d+)\)")
 _REASON = re.compile(
-    r"\s+(?:last reason:|-) (?:\d+/\d+: )?(?P<guard>.+?)(?:\s+# (?P<source>.*?))?(?:\s+# [^#]+:\d+ in \S+)?\s*$"
+    r"\s+(?:last reason:|-) (?:\d+/\d+:(?!\S))?+\s*+(?P<guard>\S.*?)"
+    r"(?:(?<!\s)\s++#(?= )(?P<source>.*?))?(?:(?<!\s)\s++# [^#]+:\d+ in \S+)?"
 )
+"""Each run of spaces is tried once, from its start: texts that only resemble a log do not take quadratic time."""
 
 
 @dataclass
@@ -52,13 +54,14 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
             continue
         # Time stamps may differ from line to line; the rest of a prefix identifies the process.
         key = TIME_STAMP.sub("", match["before"]), match["frame"]
-        if limit := _LIMIT.search(match["text"]):
+        text = match["text"].rstrip()
+        if limit := _LIMIT.search(text):
             recompilation = _Recompilation(limit=int(limit[1]))
-        elif function := _RECOMPILE.match(match["text"]):
+        elif function := _RECOMPILE.fullmatch(text):
             recompilation = _Recompilation(function[1], function[2])
         else:
             if key in current:
-                _add_line(current[key], match["text"])
+                _add_line(current[key], text)
             continue
         current[key] = recompilation
         recompilations.append(recompilation)
@@ -66,7 +69,7 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
 
 
 def _add_line(recompilation: _Recompilation, text: str) -> None:
-    if function := _FUNCTION.match(text):
+    if function := _FUNCTION.fullmatch(text):
         recompilation.function, recompilation.place = function[1], function[2]
-    elif recompilation.guard is None and (reason := _REASON.match(text)):
-        recompilation.guard, recompilation.source = reason["guard"], reason["source"]
+    elif recompilation.guard is None and (reason := _REASON.fullmatch(text)):
+        recompilation.guard, recompilation.source = reason["guard"], (reason["source"] or "").strip() or None

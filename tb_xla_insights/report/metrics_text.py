@@ -8,8 +8,8 @@ from typing import Any
 
 from tb_xla_insights.analysis.sidecars import Metrics, UnparsedLine
 
-_HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
-_FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")
+_HEAD = re.compile(r"(Metric|Counter): (\S.*)")
+_FIELD = re.compile(r"\s+(\w+): (.*)")
 _PERCENTILE = re.compile(r"\s*(\d+(?:\.\d+)?)%=(\S+)\s*")
 # Rates are the other fields divided by a time that the report does not contain.
 _IGNORED_FIELDS = ("ValueRate", "Rate")
@@ -40,9 +40,11 @@ def parse_metrics(text: str, file: str = "") -> Metrics | None:
     for number, line in enumerate(lines, 1):
         terminated = number < len(lines) or text.endswith(("\n", "\r"))
         if head := _HEAD.match(line):
-            report.begin(head[1], head[2], number)
+            report.begin(head[1], head[2].rstrip(), number)
         elif report.is_open and (field := _FIELD.match(line)):
-            report.add_field(field[1], field[2], UnparsedLine(file, number, line.strip()), terminated)
+            report.add_field(
+                field[1], field[2].rstrip(), UnparsedLine(file, number, line.strip()), terminated
+            )
         else:
             report.end()
     report.end()

@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.sidecars import (
 )
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.files.paths import absolute, decoded, is_web_address
 from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
 from tb_xla_insights.trace.model import SessionTrace
@@ -191,8 +192,8 @@ def _is_path(path: str) -> bool:
 
 def _directories_of(path: str) -> list[str]:
     """The capture's directory, and the run's root if the capture is in `<run>/plugins/profile/<session>`."""
-    path = path if "://" in path else os.path.abspath(path).replace(os.sep, "/")
-    directory = posixpath.dirname(path)
+    path = path.partition("?")[0] if is_web_address(path) else absolute(path)
+    directory = posixpath.dirname(path.replace(os.sep, "/"))
     profile = posixpath.dirname(directory)
     plugins = posixpath.dirname(profile)
     nested = (posixpath.basename(plugins), posixpath.basename(profile)) == ("plugins", "profile")
@@ -210,14 +211,15 @@ def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_Tex
         reason = f"the first {_MAX_FILES} of {count(len(names))} text files are read"
         unread.append(UnparsedLine(directory, 0, reason))
     for name in names[:_MAX_FILES]:
+        shown_name = posixpath.basename(decoded(f"{directory}/{name}"))
         try:
             with open_source(f"{directory}/{name}") as source:
                 content = source.read(0, MAX_TEXT_BYTES + 1).tobytes()
         except InputError as error:
-            unread.append(UnparsedLine(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
+            unread.append(UnparsedLine(shown_name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue
         text = decode_text(content[:MAX_TEXT_BYTES], "replace")
-        yield _TextFile(name, text, is_cut=len(content) > MAX_TEXT_BYTES)
+        yield _TextFile(shown_name, text, is_cut=len(content) > MAX_TEXT_BYTES)
 
 
 def _sort_key(name: str) -> tuple[bool, str]:

@@ -58,9 +58,9 @@ def run_on_cluster(
 
     Raises InputError if the scheduler does not answer, if it has no worker in time, or if a worker has another version.
     """
-    from distributed import CancelledError, KilledWorker
-
     with _connect(scheduler) as client:
+        from distributed import CancelledError, KilledWorker
+
         _check_versions(client, scheduler)
         task_on_worker = OnWorker(task, __version__)
         # Not pure: the file may have changed since the scheduler last had the result of this task.

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import collective_kind, is_host_transfer, is_wait
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.propagation.scope_lines import scope_line
 from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shorten_name
@@ -228,13 +229,14 @@ class HostRows:
                 exchanges = collective_kinds(self.trace, number) >= 0
                 columns.class_index[exchanges] = COLLECTIVE
             yield self._track(head("ops", "ops", "ops"), columns)
+        stored_scopes = scope_line(self.trace, device)
         for name, index in device.lines.items():
             line = self.trace.lines[index]
             if name in _LINES_SHOWN_ELSEWHERE or not line.count:
                 continue
             if name == "Async XLA Ops":
                 row_head = head("async", "async", "async ops")
-            elif "Name Scope" in name:
+            elif line is stored_scopes:
                 row_head = head("scopes", "scopes", "scopes")
             else:
                 row_head = head(f"l{index}", "stream" if name.startswith("Stream") else "async", name)

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack, operation_of
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scope_lines import SCOPE_LINES
+from tb_xla_insights.analysis.propagation.scope_lines import scope_line
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline import kernels
@@ -126,8 +126,7 @@ def scope_tracks(host_number: int, trace: Trace, duration_ps: int) -> list[Scope
     """The rows of scopes of one host's devices, without devices that store their own or whose ops have no scopes."""
     tracks = []
     for number, device in enumerate(trace.devices):
-        lines = [trace.lines[device.lines[name]] for name in SCOPE_LINES if name in device.lines]
-        if len(device.ops) and not any(line.count for line in lines):
+        if len(device.ops) and scope_line(trace, device) is None:
             track = _track(host_number, trace, number, duration_ps)
             if track is not None:
                 tracks.append(track)

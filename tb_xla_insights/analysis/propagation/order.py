@@ -87,10 +87,16 @@ def find_phases(trace: Trace) -> Phases:
     nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
     step_rows = [step.row for step in annotated_steps(trace)]
     roots = {host.path_texts[path] for path in np.unique(host.path[np.isin(host.row, step_rows)]).tolist()}
+    phase_names = {
+        host.path_texts[path]: host.name_of(path)
+        for path, outer in enumerate(host.parent_path)
+        if outer >= 0 and host.path_texts[outer] in roots
+    }
     position_of_scope: list[PhasePosition | None] = []
     for scope, node in zip(ops.scopes, _nodes_of_scopes(nodes.of_part, ops), strict=True):
-        inside_step = takewhile(lambda outer: nodes.path[outer] not in roots, nodes.with_enclosing(node))
-        phase = next(reversed([*inside_step]), None)
+        inside_step = [*takewhile(lambda outer: nodes.path[outer] not in roots, nodes.with_enclosing(node))]
+        recorded_phases = (outer for outer in inside_step if nodes.path[outer] in phase_names)
+        phase = next(recorded_phases, inside_step[-1] if inside_step else None)
         if phase is None or nodes.kind[node] != "annotation":
             position_of_scope.append(None)
             continue
@@ -100,7 +106,8 @@ def find_phases(trace: Trace) -> Phases:
         )  # outer names of the path that the scope lacks
         index = nodes.path[phase].count("/") - lacking
         position = scope_position(segments[index]) if index >= 0 else 0
-        position_of_scope.append((nodes.name_of(phase), position))
+        name = phase_names.get(nodes.path[phase]) or nodes.name_of(phase)
+        position_of_scope.append((name, position))
     phase_of_part = _phases_of_parts(ops, position_of_scope)
     order = _host_order(trace)
     device_only = {phase for phase in phase_of_part if phase is not None} - set(order)

@@ -6,18 +6,24 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.scopes import fits_limits, truncate_path
 from tb_xla_insights.trace.device import Device
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.model import Int32, Line, Trace
 
-SCOPE_LINES = ("TensorFlow Name Scope", "Framework Name Scope")
+_SCOPE_LINES = ("TensorFlow Name Scope", "Framework Name Scope")
+
+
+def scope_line(trace: Trace, device: Device) -> Line | None:
+    """The device's line of name scopes, of several with events the first of _SCOPE_LINES; None without one."""
+    lines = (trace.lines[device.lines[name]] for name in _SCOPE_LINES if name in device.lines)
+    return next((line for line in lines if line.count), None)
 
 
 def stored_scopes(trace: Trace, device: Device) -> Int32 | None:
     """Per op, the path of the innermost stored scope around it (index into the trace's strings), -1 without one. None
     without such a line or without ops. Events of the line nest; each event's name is one segment of a path."""
-    line = next((device.lines[name] for name in SCOPE_LINES if name in device.lines), None)
-    if line is None or not trace.lines[line].count or not len(device.ops):
+    line = scope_line(trace, device)
+    if line is None or not len(device.ops):
         return None
-    rows = trace.lines[line].rows
+    rows = line.rows
     start, end = trace.start_ps[rows], trace.end_ps[rows]
     parent = np.where(trace.parent[rows] >= 0, trace.parent[rows] - rows.start, -1)
     scope = np.searchsorted(start, device.ops.start_ps, "right") - 1  # the event that began last
