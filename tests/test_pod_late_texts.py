@@ -54,7 +54,7 @@ def test_advice_names_hosts_or_cores() -> None:
     assert "check these hosts for a hot or faulty chip" in advice_text(hosts)
 
     late = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
-    without_steps = replace(late.table, present=np.zeros_like(late.table.present))
+    without_steps = replace(late.table, own_step=np.full_like(late.table.own_step, -1))
     advice = advice_text(replace(late, table=without_steps, causes=(None,)))
     assert advice.startswith(f"Capture {pod.name_of(1)} and another host again")
 
