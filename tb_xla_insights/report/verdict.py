@@ -200,7 +200,8 @@ def _verdict_without_findings(
     devices = report["devices"]
     is_busy = busy_ps >= DEVICE_BOUND_SHARE * span_ps
     if unknown_reason := _why_host_unknown(report):
-        unknown = "whether the host keeps up" if is_busy else "why"
+        idling = "why it idles" if len(devices) == 1 else "why they idle"
+        unknown = "whether the host keeps up" if is_busy else idling
         return {
             "text": f"{subject} {duty} busy; {unknown} is not known, as {unknown_reason}.",
             "severity": "warning",
