@@ -136,7 +136,7 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capsys) -> No
     text = capsys.readouterr().out.replace("\u202f", " ")
     assert "A wider terminal" not in text
     [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]
-    assert detail.endswith("and run every variant once before training.")
+    assert detail.endswith("and run every variant once before the loop.")
     classes = "IR tracing 187.066 ms, wait 140.771 ms, transfer to device 24.530 ms"
     assert f"Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 {classes}" in section(text, "Steps")
 

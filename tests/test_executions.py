@@ -21,6 +21,8 @@ from tb_xla_insights.analysis.launches.executions import (
     robust_line,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.compare import compare
+from tb_xla_insights.report.launch_rows import mean_run
 
 COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
@@ -83,6 +85,48 @@ def test_runs_launched_before_the_capture_do_not_decide_what_launches_a_program(
     )
     (row,) = programs_report(session(loop.trace()))
     assert (row["kind"], row["joins"]) == ("lazy", {"ordered": 2, "none": 3})
+
+
+def launched_before_the_capture(runs: int = 1) -> Tpu:
+    """Four launches with an overhead of 50 us each, and before them runs of the same program without a launch."""
+    loop = Tpu()
+    for step in range(1, 5):
+        loop.launch(1000 * step, (1000 * step + 10, 20), (1000 * step + 60, 100), program="train(7)")
+    for run in range(runs):
+        loop.runs[0].insert(run, ("train(7)", 200 * run * US, 150 * US, {}))
+    return loop
+
+
+def test_runs_without_a_launch_count_in_no_mean_or_range_of_overhead() -> None:
+    """The totals have all runs, and zero queue time and overhead of these."""
+    row: Any
+    (row,) = programs_report(session(launched_before_the_capture().trace()))
+    assert [row[column] // US for column in COLUMNS] == [750, 550, 0, 200]
+    assert row["spread"]["overhead_ps"] == dict.fromkeys(("min", "median", "max"), 50 * US)
+    assert (row["spread"]["host_ps"]["max"], row["spread"]["device_ps"]["max"]) == (150 * US, 150 * US)
+    means = mean_run(row)
+    assert [means[column] // US for column in COLUMNS] == [110 + 50, 110, 0, 50]
+    assert means["overhead_spread"] == "50.000 / 50.000 / 50.000\u202fµs"
+
+
+def test_queue_time_and_overhead_are_unknown_if_no_launch_is_known() -> None:
+    loop = launched_before_the_capture()
+    loop.main, loop.executor = [], []
+    row = programs_report(session(loop.trace()))[0]
+    assert row["joins"] == {"none": 5}
+    means = mean_run(row)
+    assert [means[column] for column in COLUMNS] == [None, 110 * US, None, None]
+    assert means["overhead_spread"] == ""
+
+
+def test_a_comparison_has_the_mean_overhead_of_runs_whose_launch_is_known() -> None:
+    all_known, others = (session(launched_before_the_capture(runs).trace()) for runs in (0, 3))
+    document: Any = compare(all_known, others)
+    [program] = document["programs"]
+    assert (program["overhead"]["a_ps"], program["overhead"]["b_ps"]) == (50 * US, 50 * US)
+    assert program["b"]["overhead_ps"] == 200 * US
+    [measure] = [row for row in document["measures"] if row["name"] == "overhead_per_run"]
+    assert (measure["a_ps"], measure["b_ps"]) == (50 * US, 50 * US)
 
 
 def test_overhead_is_not_negative_if_clocks_disagree() -> None:

@@ -190,7 +190,13 @@ class TestSyncEveryStep:
         sidecars = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
         advice = findings(tpu.trace(), sidecars)["sync_every_step"].advice
         assert "out of Training_Step/forward at train.py:9 (" in advice
-        assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
+
+    def test_advice_on_reads_holds_for_training_and_inference(self) -> None:
+        """A result that each step returns cannot be read less often, but later."""
+        assert findings(with_reads(4).trace())["sync_every_step"].advice == (
+            "Read less often or later: log at most every tenth step (add up a loss on the device), and read a result "
+            "of each step after the next step's launch, or in xm.add_step_closure(…, run_async=True)."
+        )
 
     def test_idle_time_of_early_syncs_is_attributed_to_them(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""

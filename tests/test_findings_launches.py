@@ -42,7 +42,7 @@ def test_many_small_executions() -> None:
             ("update",),
             "remove the mark_step() or torch_xla.sync() after each Training_Step/update, except the last one.",
         ),
-        (("forward", "backward"), "accumulate gradients without mark_step() or torch_xla.sync() in between."),
+        (("forward", "backward"), "remove the mark_step() or torch_xla.sync() between micro-batches."),
     ],
 )
 def test_advice_on_syncs_depends_on_the_annotations_between_markers(

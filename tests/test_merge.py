@@ -253,6 +253,22 @@ def test_the_kind_of_a_program_is_that_of_most_runs_with_a_known_launch(
     assert [row["kind"] for row in merger.rows()] == [kind]
 
 
+def test_ranges_of_overhead_are_those_of_runs_whose_launch_is_known() -> None:
+    """One host recorded no launches: only its device times count."""
+    merger: MergedPrograms[Any] = MergedPrograms("program")
+    for host, (join, times) in enumerate({"none": (0, 9), "exact": (5, 7)}.items()):
+        spreads = (
+            (column, dict.fromkeys(("min", "median", "max"), times[column == "device_ps"]))
+            for column in TIME_COLUMNS
+        )
+        row: Row = dict.fromkeys((*TIME_COLUMNS, "launches", "count"), 3)
+        row |= {"program": "p", "program_ids": [], "kind": "lazy", "joins": {join: 3}, "causes": []}
+        merger.add((host,), [row | {"spread": dict(spreads)}])
+    [merged_row] = merger.rows()
+    assert merged_row["spread"]["overhead_ps"] == {"min": 5, "median": 5, "max": 5}
+    assert merged_row["spread"]["device_ps"] == {"min": 7, "median": 7, "max": 9}
+
+
 def test_no_more_gaps_are_held_than_listed() -> None:
     trace = next(
         candidate

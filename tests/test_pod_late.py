@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from build import trace_of
 from captures import session
-from pods import HALVES, HOSTS, LOADER, POD, STEPS, compare_pod, inputs, recorded
+from pods import HALVES, HOSTS, LOADER, POD, STEPS, compare_pod, host_input, inputs, recorded
 from synthetic import pod
 from synthetic.pod_schedule import Cause, Clock, Delay, Pod
 from synthetic.times import MS
+from synthetic.writer import Space
 
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
-from tb_xla_insights.pod.causes import find_cause
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import (
@@ -130,16 +130,34 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
 
 
 def test_the_annotation_of_a_cause_has_its_whole_name() -> None:
-    comparison = compare_pod(CASES["a loader"][0])
-    for host in comparison.table.hosts:
-        for row in host.document["annotations"]:
-            row["path"] = (
-                row["path"].replace("Training_Step", "train/step").replace("next_batch", "get/batch")
-            )
-    assert comparison.median_host is not None
-    cause = find_cause(comparison.table, 5, comparison.median_host, 0)
+    spaces = pod.files(CASES["a loader"][0])
+    for metadata in (entry for space in spaces for plane in space.planes for entry in plane.metadata):
+        metadata.name = metadata.name.replace("Training_Step", "train/step").replace(
+            "next_batch", "get/batch"
+        )
+    comparison = compare_spaces(spaces)
+    cause = comparison.causes[0]
     assert cause is not None
     assert (cause.annotation, cause_text(cause)) == ("train/step/get/batch", "get/batch (input)")
+
+
+@pytest.mark.parametrize("delay", [LOADER, Delay(5, "python", 38 * MS)])
+def test_an_annotation_outside_of_steps_is_no_cause(delay: Delay) -> None:
+    """After its last step, the late host evaluates for 2 s."""
+    spaces = pod.files(replace(POD, delays=(delay,)))
+    [line] = (line for plane in spaces[5].planes for line in plane.lines if line.name == "python")
+    end_ps = max(event.end_ps for event in line.events)
+    line.event("evaluation", end_ps + MS, 2000 * MS)
+    line.event("metrics", end_ps + 2 * MS, 1990 * MS)
+    cause = compare_spaces(spaces).causes[0]
+    assert cause is not None
+    assert (cause.name, cause.annotation) == (delay.cause, BATCH if delay is LOADER else None)
+
+
+def compare_spaces(spaces: Sequence[Space]) -> HostComparison:
+    return compare_hosts(
+        [host_input(trace_of(space.to_bytes(), pod.name_of(host))) for host, space in enumerate(spaces)]
+    )
 
 
 def check_texts(comparison: HostComparison) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pytest
 from build import trace_of
+from captures import session
 from pods import LOADER, POD, compare_pod
 from synthetic import pod
-from synthetic.pod_schedule import Delay
+from synthetic.pod_schedule import Delay, Pod
 from synthetic.times import MS
 
 from tb_xla_insights.pod.advice import advice_text
@@ -19,7 +22,15 @@ from tb_xla_insights.pod.straggler import (
 )
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.trace.build import build_session
+from tb_xla_insights.report.finding_text import gain_of
+
+LOADER_OF_2 = Delay(2, "input", 38 * MS)
+COMPILES_ONCE = Delay(1, "compile", 900 * MS, (5,))
+
+
+def report_of_pod(training: Pod) -> Any:
+    traces = [trace_of(space.to_bytes(), pod.name_of(host)) for host, space in enumerate(pod.files(training))]
+    return session_report(session(*traces))
 
 
 def test_the_title_names_only_hosts_that_wait() -> None:
@@ -43,7 +54,7 @@ def test_advice_names_hosts_or_cores() -> None:
     assert "check these hosts for a hot or faulty chip" in advice_text(hosts)
 
     late = compare_pod(replace(POD, hosts=2, delays=(Delay(1, "input", 38 * MS),)))
-    without_steps = replace(late.table, present=np.zeros_like(late.table.present))
+    without_steps = replace(late.table, own_step=np.full_like(late.table.own_step, -1))
     advice = advice_text(replace(late, table=without_steps, causes=(None,)))
     assert advice.startswith(f"Capture {pod.name_of(1)} and another host again")
 
@@ -77,9 +88,8 @@ def test_cores_that_wait_are_counted_as_cores() -> None:
 def test_each_reason_of_late_hosts_is_given_for_the_steps_in_which_they_are_late() -> None:
     """A host loads slowly in every step, another one compiles once: the time of compiling is no time of every step, and
     the advice is about both hosts."""
-    training = replace(POD, hosts=4, delays=(Delay(2, "input", 38 * MS), Delay(1, "compile", 900 * MS, (5,))))
-    traces = [trace_of(space.to_bytes(), pod.name_of(host)) for host, space in enumerate(pod.files(training))]
-    report = session_report(build_session("pod", "run/pod", traces, []))
+    training = replace(POD, hosts=4, delays=(LOADER_OF_2, COMPILES_ONCE))
+    report = report_of_pod(training)
     finding = next(row for row in report["findings"] if row["id"] == "straggler")
     loads, compiles = pod.name_of(2), pod.name_of(1)
     text = report["verdict"]["text"].replace("\u202f", " ")
@@ -90,3 +100,37 @@ def test_each_reason_of_late_hosts_is_given_for_the_steps_in_which_they_are_late
     assert f". On {compiles}, compiling takes 900 ms; " in detail
     assert f"Find out what {compiles} must compile" in advice
     assert f"; feed {loads} as fast as the rest" in advice
+
+
+def test_what_delayed_the_others_once_is_no_cost_of_every_step() -> None:
+    """A host loads slowly in every step, another one compiles once: without the compilation, the step is as long as in
+    a pod in which no host compiles, up to 5 %."""
+    report, without_compilation = (
+        report_of_pod(replace(POD, hosts=4, delays=delays))
+        for delays in ((LOADER_OF_2, COMPILES_ONCE), (LOADER_OF_2,))
+    )
+    mistakes, truth = report["mistakes"], without_compilation["mistakes"]
+    assert mistakes["usual_step_ps"] == pytest.approx(truth["usual_step_ps"], rel=0.05)
+    assert mistakes["step_if_fixed_ps"] == pytest.approx(truth["step_if_fixed_ps"], rel=0.05)
+    [finding] = (row for row in report["findings"] if row["id"] == "straggler")
+    assert finding["gain"] == pytest.approx(1 - mistakes["step_if_fixed_ps"] / mistakes["usual_step_ps"])
+    gain = gain_of(finding, report).text.replace("\u202f", " ")
+    assert gain == "−41.3 % of a usual step, 51.7 → 30.4 ms"
+    cost = "which costs up to 21.3 of 51.7 ms in a usual step and 829.0 ms once: compile takes "
+    assert f"{finding['title']}, {cost}" in report["verdict"]["text"].replace("\u202f", " ")
+
+
+def test_the_usual_step_is_the_mean_step_if_little_more_than_one_delay_costs_the_others() -> None:
+    comparison = compare_pod(replace(POD, hosts=4, delays=(LOADER_OF_2, COMPILES_ONCE)))
+    late_hosts = comparison.late_hosts
+    assert 0 < late_hosts.saved_once_ps < late_hosts.saved_ps
+    mean_ps = comparison.table.mean_step_ps
+    assert mean_ps is not None
+    assert comparison.usual_step_ps == mean_ps - late_hosts.saved_once_ps
+    almost_all_once = replace(comparison, late_hosts=replace(late_hosts, saved_once_ps=late_hosts.saved_ps))
+    assert almost_all_once.usual_step_ps == mean_ps
+
+
+def test_the_wait_for_a_host_that_was_late_once_is_no_mean_of_the_steps() -> None:
+    text = verdict_text(compare_pod(replace(POD, hosts=4, delays=(COMPILES_ONCE,)))).replace("\u202f", " ")
+    assert text.endswith("The others wait 2.65 s for it, 884 ms each.")

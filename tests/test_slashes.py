@@ -143,22 +143,20 @@ def test_op_names_lack_the_empty_names_of_an_annotation(name: str, tmp_path: Pat
 
 def test_an_outermost_annotation_is_not_where_a_late_host_takes_longer() -> None:
     """Only an annotation inside of it says more than that the host is late."""
-    documents = [
-        {
-            "annotations": [
-                {"path": "train/step", "host_ps": ps},
-                {"path": "train/step/data/load", "host_ps": inner_ps},
-            ]
-        }
-        for ps, inner_ps in ((90, 50), (10, 10))
-    ]
+    table: Any = SimpleNamespace(
+        hosts=[
+            SimpleNamespace(
+                collectives=SimpleNamespace(
+                    annotation_ps={"train/step": np.array([ps]), "train/step/data/load": np.array([inner_ps])}
+                )
+            )
+            for ps, inner_ps in ((90, 50), (10, 10))
+        ],
+        own_step=np.zeros((2, 1), np.intp),
+    )
     for longer_ps, expected in ((80, None), (60, "train/step/data/load")):
-        table: Any = SimpleNamespace(
-            hosts=[SimpleNamespace(document=document) for document in documents],
-            present=np.ones((2, 1), np.bool_),
-        )
         cause = Cause("python", longer_ps, 0, None, None)
-        assert _find_annotation(table, 0, 1, cause, None) == expected
+        assert _find_annotation(table, 0, 1, cause, np.array([0])) == expected
 
 
 def test_a_window_has_no_row_of_a_part_of_a_name(loaded: SessionTrace) -> None:

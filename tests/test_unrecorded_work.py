@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
-UNRECORDED = {"device_record_begins", "device_record_ends", "work_not_recorded"}
+UNRECORDED = {"device_record_begins", "device_record_ends", "device_records_differ", "work_not_recorded"}
 
 
 def with_record_of(tpu: Tpu, *spans_us: tuple[float, float]) -> Trace:
@@ -163,6 +163,18 @@ def test_a_gap_with_launches_without_recorded_runs_is_unknown() -> None:
     assert messages(trace)["work_not_recorded"].startswith("The device recorded no run of 4 launches between")
 
 
+def test_the_duty_cycle_is_a_lower_bound_if_runs_are_missing() -> None:
+    """The verdict does not say what the host does in idle time, most of which may be work. A few runs change little."""
+    trace = with_record_of(loop(12), (0, 4.5 * STEP), (8.6 * STEP, 99 * STEP))
+    report = session_report(session(trace))
+    text = report["verdict"]["text"].replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert text.startswith("The device is at least 34.8 % busy: ")
+    assert text.endswith(" at best); not all runs are recorded.")
+    report = session_report(session(with_record_of(loop(60), (0, 4.5 * STEP), (8.6 * STEP, 99 * STEP))))
+    assert "work_not_recorded" in {row["id"] for row in report["diagnostics"]}
+    assert " at least " not in report["verdict"]["text"]
+
+
 def test_launches_on_the_cpu_are_not_missed() -> None:
     """Calls of which no run is recorded at all run elsewhere, as those of JAX's CPU client beside a TPU."""
     tpu = loop(8)
@@ -172,3 +184,45 @@ def test_launches_on_the_cpu_are_not_missed() -> None:
     assert len(find_steps(trace)) == 8
     assert not messages(trace).keys() & UNRECORDED
     assert {gap["kind"] for gap in session_report(session(trace))["gaps"]["items"]} == {"starved"}
+
+
+def with_short_record_of_tpu_1(tpu: Tpu, start_us: float, end_us: float) -> Trace:
+    for events_by_core in (tpu.ops, tpu.runs):
+        events_by_core[1] = [
+            event for event in events_by_core[1] if start_us * US <= event[1] <= end_us * US - event[2]
+        ]
+    return tpu.trace()
+
+
+@pytest.mark.parametrize(
+    ("span_us", "text"),
+    [
+        (
+            (0, 5 * STEP),
+            "ends 8.00\N{NARROW NO-BREAK SPACE}ms before those of the other devices, which ran 8 ",
+        ),
+        (
+            (5 * STEP, 99 * STEP),
+            "begins 5.00\N{NARROW NO-BREAK SPACE}ms after those of the other devices, which ran 5 ",
+        ),
+        ((STEP, 12 * STEP), None),
+    ],
+)
+def test_a_core_whose_record_is_shorter_than_that_of_the_others_is_named(
+    span_us: tuple[float, float], text: str | None
+) -> None:
+    """More than two runs that the edge may cut. The record of all devices together is whole."""
+    found = messages(with_short_record_of_tpu_1(loop(12, cores=(0, 1, 2)), *span_us))
+    assert found.keys() & UNRECORDED == ({"device_records_differ"} if text else set())
+    assert text is None or found["device_records_differ"].startswith(
+        f"The record of TPU:1 {text}launches meanwhile: "
+    )
+
+
+def test_programs_that_do_not_run_on_each_core_each_time_are_not_missed() -> None:
+    """All cores run `train`; TPU:0 alone evaluates after the last step, with a program that all ran once."""
+    tpu = loop(4, cores=(0, 1))
+    for i in range(8):
+        tpu.launch((4 + i) * STEP, ((4 + i) * STEP + 10, 5), ((4 + i) * STEP + 20, 100), program="eval(9)")
+    tpu.launch(500, (510, 5), (520, 100), program="eval(9)", cores=(0, 1))
+    assert not messages(tpu.trace()).keys() & UNRECORDED

@@ -342,7 +342,7 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     reason = "the clocks of host and device disagree"
     assert severity_and_text(report) == (
         "warning",
-        f"The device is 50.0 % busy; why is not known, as {reason}.",
+        f"The device is 50.0 % busy; why it idles is not known, as {reason}.",
     )
     report["findings"] = [finding("mistake", "a compile", 0.15)]
     sentence = "A mistake costs 15.0 % of the devices' spans: a compile"

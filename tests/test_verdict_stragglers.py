@@ -12,6 +12,7 @@ STRAGGLER = finding("mistake", "w-5 comes late (next_batch, input)", 0.4, cost=9
     "step_ps": 50 * MS,
     "step_if_fixed_ps": 30 * MS,
     "evidence": {
+        "usual_step_ps": 50 * MS,
         "hosts": ["w-5"],
         "cause": "input",
         "cause_ps": 40 * MS,

@@ -116,7 +116,7 @@ class TestOverview:
         sentence = views.overview(session(capture(work)))["verdict"]
         assert (sentence["severity"], sentence["text"].replace("\u202f", " ")) == (
             "warning",
-            "The device is 80.0 % busy; why is not known, as the launches are not recorded.",
+            "The device is 80.0 % busy; why it idles is not known, as the launches are not recorded.",
         )
 
     def test_a_capture_without_devices_and_steps(self) -> None:

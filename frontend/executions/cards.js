@@ -20,7 +20,7 @@ import {
 } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
 import { causeCell, causeLabel } from '../gaps/cause.js';
-import { COSTS, savings, smallPrograms, sumCosts } from './costs.js';
+import { COSTS, costOf, knownRuns, savings, smallPrograms, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
@@ -31,15 +31,18 @@ const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} answer */
 export function kindsCard({ executions, kinds, lead, core_steps }) {
-  const coreSteps = core_steps ?? 1;
-  const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
-  const unit = columnUnit(items, ({ host_ps }) => host_ps / coreSteps);
+  const items = Object.keys(kinds).map((name) => {
+    const rows = executions.filter(({ kind }) => kind === name);
+    return { name, rows, count: kinds[/** @type {'lazy'} */ (name)]?.count ?? 0 };
+  });
+  const costText = (/** @type {ExecutionRow[]} */ rows, /** @type {CostName} */ key) =>
+    timeCell(costOf(rows, key, 'step', core_steps), unit);
+  const unit = columnUnit(items, ({ rows }) => costOf(rows, 'host_ps', 'step', core_steps));
   /** @param {number} runCount */
   function runsText(runCount) {
-    const runs = runCount / coreSteps;
+    const runs = runCount / (core_steps ?? 1);
     return digits(runs, Number.isInteger(runs) ? 0 : 2);
   }
-  const costs = sumCosts(executions);
   return tableCard(
     'By kind',
     { note: core_steps ? 'per step and core' : 'total, all cores', class: 'tight' },
@@ -53,12 +56,12 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
         }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
-            field: (/** @type {typeof items[number]} */ item) => item[key] / coreSteps,
+            field: (/** @type {typeof items[number]} */ { rows }) => costOf(rows, key, 'step', core_steps),
             timeUnit: unit,
           }),
         ),
       ],
-      foot: ['All', runsText(costs.count), ...COSTS.map((key) => timeCell(costs[key] / coreSteps, unit))],
+      foot: ['All', runsText(total(executions, 'count')), ...COSTS.map((key) => costText(executions, key))],
     },
     lead ? h('p', { class: 'secondary' }, leadText(lead)) : null,
   );
@@ -125,17 +128,15 @@ export function betweenCard({ between, between_count }, open) {
 
 /** What the table says in words, and what fewer executions would save. @param {Executions} answer */
 export function readingCard({ executions, fixed: fit, core_steps }) {
-  const coreSteps = core_steps ?? 1;
-  const joined = executions.filter(({ join }) => join !== 'none');
+  const joined = executions.filter(knownRuns);
   const small = smallPrograms(joined);
-  const smallCosts = sumCosts(small);
   const savingRows = savings(joined, fit, core_steps);
   const unit = columnUnit(savingRows, 'now_ps');
   const meanRange = (/** @type {CostName} */ key) =>
-    timeRange(joined.map((row) => row[key] / Math.max(1, row.count)));
+    timeRange(joined.map((row) => costOf([row], key, 'run') ?? 0));
   const [overheadText, workText] = briefTimes(
-    smallCosts.overhead_ps / coreSteps,
-    smallCosts.device_ps / coreSteps,
+    costOf(small, 'overhead_ps', 'step', core_steps) ?? 0,
+    costOf(small, 'device_ps', 'step', core_steps) ?? 0,
   );
   const text = [
     joined.length > 1
@@ -209,9 +210,6 @@ function mergeAdvice(rows) {
     ? `merge ${pronoun} with others, or avoid ${syncs}`
     : `do more work per launch, or merge ${pronoun} with others`;
 }
-
-/** The number of runs whose launch is known. @param {ExecutionRow} row */
-const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
 
 /**
  * The runs to which the line is fitted: `12 runs`, `88 of 96 runs, those that did not queue,`.

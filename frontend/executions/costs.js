@@ -1,5 +1,7 @@
 /** Costs of executions per run, per step or in total, and the savings of fewer executions. */
 
+import { total } from '../lib/totals.js';
+
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {'host_ps'|'device_ps'|'queue_ps'|'overhead_ps'} CostName */
 /** What costs refer to. @typedef {'run'|'step'|'total'} Basis */
@@ -7,12 +9,27 @@
 /** @type {CostName[]} */
 export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
+/** The number of a row's runs whose launch is known. @param {Pick<ExecutionRow, 'count'|'joins'>} row */
+export const knownRuns = ({ count, joins }) => count - (joins.none ?? 0);
+
 /**
- * What a total is divided by.
- * @param {Basis} basis @param {{count: number}} row @param {number|null} [coreSteps] null without steps
+ * A cost of all rows together: the total, the mean of a run, or that of a step and core. Where the launch of a run is
+ * not known, its queue time and overhead are taken to be the mean of its program's other runs; host time is the sum of
+ * the three parts. Null if no launch is known.
+ * @param {ExecutionRow[]} rows @param {CostName} key @param {Basis} basis
+ * @param {number|null} [coreSteps] null without steps, where a step's costs are the totals
  */
-export const divisor = (basis, row, coreSteps) =>
-  basis === 'run' ? Math.max(1, row.count) : (basis === 'step' && coreSteps) || 1;
+export function costOf(rows, key, basis, coreSteps) {
+  if (basis === 'total' || (basis === 'step' && !coreSteps)) return sumCosts(rows)[key];
+  const meanOf = (/** @type {ExecutionRow[]} */ items, /** @type {(row: ExecutionRow) => number} */ field) =>
+    total(items, field) / (basis === 'run' ? Math.max(1, total(items, 'count')) : (coreSteps ?? 1));
+  const device_ps = meanOf(rows, ({ device_ps: time_ps }) => time_ps);
+  if (key === 'device_ps') return device_ps;
+  const launched = rows.filter(knownRuns);
+  if (!launched.length) return null;
+  if (key !== 'host_ps') return meanOf(launched, (row) => row[key] * (row.count / knownRuns(row)));
+  return device_ps + meanOf(launched, (row) => (row.queue_ps + row.overhead_ps) * (row.count / knownRuns(row)));
+}
 
 /**
  * A session in the table of executions, which may have two.
@@ -31,7 +48,8 @@ export function sumCosts(rows) {
 }
 
 /** Programs whose runs take less time than their overhead. @param {ExecutionRow[]} rows */
-export const smallPrograms = (rows) => rows.filter((row) => row.join !== 'none' && row.device_ps < row.overhead_ps);
+export const smallPrograms = (rows) =>
+  rows.filter((row) => (costOf([row], 'device_ps', 'run') ?? 0) < (costOf([row], 'overhead_ps', 'run') ?? 0));
 
 /** With at most this many executions per step and core, there is hardly anything to merge. */
 const MAX_EXECUTIONS_NOT_WORTH_MERGING = 1.5;
@@ -46,17 +64,16 @@ const MAX_EXECUTIONS_NOT_WORTH_MERGING = 1.5;
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, coreSteps) {
-  const divideBy = coreSteps ?? 1;
   const sum = sumCosts(rows);
   const small = smallPrograms(rows);
-  const now_ps = sum.overhead_ps / divideBy;
+  const now_ps = costOf(rows, 'overhead_ps', 'step', coreSteps) ?? 0;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
   const results = [];
   if (small.length && small.length < rows.length) {
     results.push({
       name: `without the ${small.length === 1 ? 'small program' : `${small.length} small programs`}`,
       now_ps,
-      then_ps: now_ps - sumCosts(small).overhead_ps / divideBy,
+      then_ps: now_ps - (costOf(small, 'overhead_ps', 'step', coreSteps) ?? 0),
     });
   }
   const merged_ps = fit && coreSteps ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;

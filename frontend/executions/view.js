@@ -25,7 +25,7 @@ import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
 import { costBar, costLegend, joinTitle } from './cells.js';
-import { COSTS, divisor, sumCosts } from './costs.js';
+import { COSTS, costOf, knownRuns, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
@@ -189,10 +189,11 @@ export function executionsView(app) {
   function drawTable() {
     const sourceOf = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
-    const costOf = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
-      row[key] / divisor(basis, row, sourceOf.get(row)?.coreSteps);
-    const unit = columnUnit(executions, (row) => costOf(row, 'host_ps'));
-    const longest = maximum(executions.map((row) => costOf(row, 'host_ps')));
+    const costOfRow = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
+      costOf([row], key, basis, sourceOf.get(row)?.coreSteps);
+    const barEnd = (/** @type {ExecutionRow} */ row) => costOfRow(row, 'host_ps') ?? costOfRow(row, 'device_ps') ?? 0;
+    const unit = columnUnit(executions, barEnd);
+    const longest = maximum(executions.map(barEnd));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
       const rows = source.rows.filter((row) => row.kind === kind);
       return { rows, text: groupText(kind, rows, source) };
@@ -200,23 +201,27 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
     const sum = sumCosts(openSource.rows);
-    const sumDivisor = divisor(basis, sum, openSource.coreSteps);
-    /** The spread of the runs; null of a single run. @param {ExecutionRow} row */
-    const spreadOf = ({ count: runs, spread }) => (runs > 1 ? spread : null);
-    const showsRanges = basis === 'run' && executions.some(spreadOf);
+    const costOfAll = (/** @type {CostName} */ key) => costOf(openSource.rows, key, basis, openSource.coreSteps);
+    const overheadShare = (/** @type {ExecutionRow[]} */ rows) => {
+      const [overhead_ps, host_ps] = [costOf(rows, 'overhead_ps', 'run'), costOf(rows, 'host_ps', 'run')];
+      return overhead_ps != null && host_ps ? overhead_ps / host_ps : null;
+    };
+    /** The spread of a cost; null of a single run. @param {ExecutionRow} row @param {CostName} key */
+    const spreadOf = (row, key) => ((key === 'device_ps' ? row.count : knownRuns(row)) > 1 ? row.spread[key] : null);
+    const showsRanges = basis === 'run' && executions.some((row) => row.count > 1);
     const hasRange = (/** @type {CostName} */ key) => showsRanges && (key === 'device_ps' || key === 'overhead_ps');
     /**
      * The columns of a cost and, if shown, of its range.
      * @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]}
      */
     const costColumns = (key) => {
-      const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
+      const text = (/** @type {number|null} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
       const column = definedColumn(TABLES.executions[key], {
         key,
         timeUnit: unit,
-        field: (/** @type {ExecutionRow} */ row) => costOf(row, key),
+        field: (/** @type {ExecutionRow} */ row) => costOfRow(row, key),
         cell: (row) => {
-          const content = text(costOf(row, key));
+          const content = text(costOfRow(row, key));
           if (key === 'host_ps' && sourceOf.get(row) === openSource) return link(content, () => goToRun(row));
           return key === 'overhead_ps' ? h('b', null, content) : content;
         },
@@ -227,14 +232,11 @@ export function executionsView(app) {
             {
               head: 'Min – max',
               number: true,
-              title: ({ spread }) => `median ${timeText(spread[key].median)}`,
+              title: (row) => `median ${timeText(spreadOf(row, key)?.median)}`,
               cell: (row) => {
-                const spread = spreadOf(row);
-                return h(
-                  'span',
-                  { class: 'secondary' },
-                  spread ? `${text(spread[key].min)} – ${text(spread[key].max)}` : MISSING,
-                );
+                const spread = spreadOf(row, key);
+                const range = spread ? `${text(spread.min)} – ${text(spread.max)}` : MISSING;
+                return h('span', { class: 'secondary' }, range);
               },
             },
           ]
@@ -266,12 +268,12 @@ export function executionsView(app) {
         ...COSTS.flatMap(costColumns),
         definedColumn(TABLES.executions.overhead_share, {
           key: 'share',
-          field: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
+          field: (/** @type {ExecutionRow} */ row) => overheadShare([row]),
         }),
         {
           head: `Device, queue and overhead, 0 – ${digits(longest / unit.ps, longest / unit.ps < 10 ? 1 : 0)}` +
             `\u202f${unit.name}`,
-          cell: (row) => costBar(row, (key) => costOf(row, key) / longest),
+          cell: (row) => costBar(row, (key) => (costOfRow(row, key) ?? 0) / longest),
         },
         definedColumn(TABLES.executions.join, {
           title: joinTitle,
@@ -286,12 +288,12 @@ export function executionsView(app) {
         ...COSTS.flatMap((key) => [
           h(
             'span',
-            { 'data-ps': Math.round(sum[key] / sumDivisor), class: basis === 'total' && 'sum' },
-            timeCell(sum[key] / sumDivisor, unit),
+            { 'data-ps': Math.round(costOfAll(key) ?? 0), class: basis === 'total' && 'sum' },
+            timeCell(costOfAll(key), unit),
           ),
           ...(hasRange(key) ? [''] : []),
         ]),
-        share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null),
+        share(overheadShare(openSource.rows)),
         '',
         '',
       ],

@@ -506,13 +506,13 @@ export interface ComparedProgram {
   a: ProgramTotals | null;
   /** Totals in B; `null` if B lacks it. */
   b: ProgramTotals | null;
-  /** Mean host time of a run. */
+  /** Mean host time of a run: the sum of the following three; `null` if no launch is known. */
   host: TimePair;
   /** Mean device time of a run. */
   device: TimePair;
-  /** Mean queue time of a run. */
+  /** Mean queue time of the runs whose launch is known. */
   queue: TimePair;
-  /** Mean overhead of a run. */
+  /** Mean overhead of the runs whose launch is known. */
   overhead: TimePair;
 }
 
@@ -1734,7 +1734,7 @@ export interface LazyDynamo {
   between: IdleBetweenProgramsOfBoth;
 }
 
-/** A program, in the order of execution on the device; times are means of a run. */
+/** A program, in the order of execution on the device; times are means of a run: queue time and overhead of those runs whose launch is known, host time the sum of the other three. */
 export interface LazyDynamoProgram {
   /** Name of the program. */
   program: string;
@@ -1744,14 +1744,14 @@ export interface LazyDynamoProgram {
   count: number;
   /** Number of launches per step; `null` without steps. */
   per_step: number | null;
-  /** Host time. */
-  host_ps: number;
+  /** Host time; `null` if no launch is known. */
+  host_ps: number | null;
   /** Device time. */
   device_ps: number;
-  /** Queue time. */
-  queue_ps: number;
-  /** Overhead. */
-  overhead_ps: number;
+  /** Queue time; `null` if no launch is known. */
+  queue_ps: number | null;
+  /** Overhead; `null` if no launch is known. */
+  overhead_ps: number | null;
 }
 
 /** The programs of both sessions. */
@@ -2798,7 +2798,7 @@ export interface Spread {
   max: number;
 }
 
-/** The range of each time over the runs of a program. */
+/** The range of each time over the runs of a program; of all times but the device's over those whose launch is known, if there are any. */
 export interface Spreads {
   /** Host time of a run. */
   host_ps: Spread;

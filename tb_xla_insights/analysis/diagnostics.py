@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.frameworks import WORDS, host_activities
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.unrecorded_work import find_short_records
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
 from tb_xla_insights.analysis.steps.sources import find_unrecorded_work, recorded_times
@@ -159,6 +160,23 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
                 "warning" if part.is_most else "info",
                 text + ending.format(skipped if steps else ""),
             )
+    late_records, early_records = find_short_records(trace)
+    for records, edge, advice in (
+        (
+            late_records,
+            "begins {} after",
+            "The profiler probably started there later. Capture a longer time.",
+        ),
+        (early_records, "ends {} before", "A buffer was probably full. Capture a shorter time."),
+    ):
+        for record in records:
+            text = (
+                f"The record of {trace.devices[record.device].id.rsplit('/', 1)[-1]} "
+                f"{edge.format(brief_time(record.duration_ps))} those of the other devices, which ran "
+                f"{plural(record.launches, 'launch', 'launches')} meanwhile: it counts as idle then in means per step "
+                "and core."
+            )
+            yield Diagnostic("device_records_differ", "warning", f"{text} {advice}")
     if unrecorded.between:
         launches = plural(unrecorded.between, "launch", "launches")
         text = (

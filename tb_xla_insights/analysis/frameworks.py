@@ -17,19 +17,19 @@ class Words:
     """The terms of one framework, as parts of sentences; empty if the framework has none.
 
     `step`, `annotation`: code that names a step, and a part of one. `accelerator`: what to do if devices were built
-    from host threads but an accelerator was meant. `waits`: the call that waits for the device. `later`: where to read
-    a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends`: the same for
-    the transfer, in brackets. `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes
-    the host build less, followed by a comma. `one_graph`: how many small executions become one. `builds`: what the host
-    does in the class `tracing`; `builds_slower`: the same if it takes longer than the device's work; `building`: the
-    same as a noun.
+    from host threads but an accelerator was meant. `waits`: the call that waits for the device. `or_closure`: an
+    alternative to reading a value after a later launch, with a comma. `ahead`: what loads and sends the next batch
+    while the device works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become
+    one graph, in brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small
+    executions become one. `builds`: what the host does in the class `tracing`; `builds_slower`: the same if it takes
+    longer than the device's work; `building`: the same as a noun.
     """
 
     step: str = ""
     annotation: str = ""
     accelerator: str = "was intended, run on it"
     waits: str = ""
-    later: str = "later"
+    or_closure: str = ""
     ahead: str = "load and send the next batch while the device works"
     sends: str = ""
     steps_at_once: str = ""
@@ -45,7 +45,7 @@ _TORCH_XLA = Words(
     annotation="xp.Trace('name')",
     accelerator="was intended, set PJRT_DEVICE=TPU before the script starts",
     waits="xm.wait_device_ops()",
-    later="in xm.add_step_closure(…, run_async=True)",
+    or_closure=", or in xm.add_step_closure(…, run_async=True)",
     ahead="DataLoader workers that prefetch, and MpDeviceLoader for the transfer",
     sends=" (MpDeviceLoader)",
     compiles="torch.compile, ",
@@ -58,8 +58,8 @@ _JAX = Words(
     waits="jax.block_until_ready",
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
     steps_at_once=" (jax.lax.scan)",
-    one_graph="Put the whole step, with the update of the parameters, in one function under jax.jit: what runs outside "
-    "of it is launched op by op.",
+    one_graph="Put the whole step, with any update of parameters, in one function under jax.jit: what runs outside of "
+    "it is launched op by op.",
     builds="traces and lowers",
     builds_slower="traces and lowers for longer than the device works",
     building="tracing",
@@ -71,7 +71,7 @@ _TENSORFLOW = Words(
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",
-    one_graph="Put the whole step, with the optimizer's update, in one tf.function(jit_compile=True): what runs "
+    one_graph="Put the whole step, with any update of parameters, in one tf.function(jit_compile=True): what runs "
     "outside of it is launched op by op.",
     builds="traces functions",
     builds_slower="traces functions for longer than the device works",

@@ -70,18 +70,17 @@ def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamo
     launches, launches_per_step = session.totals["executions"]["launches"], session.launches_per_step
     rows: list[LazyDynamoProgram] = []
     for name in names:
-        totals = session.programs[name]
-        count = totals["count"]
+        totals, times = session.programs[name], session.mean_times(name)
         rows.append(
             {
                 "program": name,
                 "kind": totals["kind"],
-                "count": count,
+                "count": totals["count"],
                 "per_step": launches_per_step and totals["launches"] / max(1, launches) * launches_per_step,
-                "host_ps": round(totals["host_ps"] / count),
-                "device_ps": round(totals["device_ps"] / count),
-                "queue_ps": round(totals["queue_ps"] / count),
-                "overhead_ps": round(totals["overhead_ps"] / count),
+                "host_ps": times["host_ps"],
+                "device_ps": round(totals["device_ps"] / totals["count"]),
+                "queue_ps": times["queue_ps"],
+                "overhead_ps": times["overhead_ps"],
             }
         )
     return rows

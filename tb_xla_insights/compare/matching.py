@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
 from tb_xla_insights.catalog.classes import CLASSES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ComparedSteps,
         StepPair,
     )
-    from tb_xla_insights.schema.differences import GapClass, TimePair
+    from tb_xla_insights.schema.differences import GapClass
 
 _GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
 """PyTorch/XLA appends the size of the graph to a program's name."""
@@ -126,7 +126,7 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
 
     `match` is `name` if both sessions have the name; `base` if the two names differ only in the number at their end,
     and what precedes the number is unique among the programs that only one session has; None if a program has no
-    partner. `a` and `b` are totals; `host`, `device`, `queue` and `overhead` are times per run.
+    partner. `a` and `b` are totals; `host`, `device`, `queue` and `overhead` are mean times of a run.
     """
     only_a = [name for name in a.programs if name not in b.programs]
     only_b = [name for name in b.programs if name not in a.programs]
@@ -137,6 +137,7 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
     for name in [*a.programs, *(name for name in only_b if name not in matched)]:
         name_b = renamed.get(name, name)
         totals_a, totals_b = a.programs.get(name), b.programs.get(name_b)
+        times = a.mean_times(name), b.mean_times(name_b)
         rows.append(
             {
                 "program": name,
@@ -145,10 +146,10 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
                 "kind": (totals_a or b.programs[name_b])["kind"],
                 "a": totals_a,
                 "b": totals_b,
-                "host": _pair_per_run(totals_a, totals_b, "host_ps"),
-                "device": _pair_per_run(totals_a, totals_b, "device_ps"),
-                "queue": _pair_per_run(totals_a, totals_b, "queue_ps"),
-                "overhead": _pair_per_run(totals_a, totals_b, "overhead_ps"),
+                "host": time_pair(*(session.get("host_ps") for session in times)),
+                "device": time_pair(*(session.get("device_ps") for session in times)),
+                "queue": time_pair(*(session.get("queue_ps") for session in times)),
+                "overhead": time_pair(*(session.get("overhead_ps") for session in times)),
             }
         )
     return sorted(
@@ -162,11 +163,6 @@ def _unique_base_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         groups.setdefault(_GRAPH_SIZE_SUFFIX.sub("", name), []).append(name)
     return {base: group[0] for base, group in groups.items() if len(group) == 1}
-
-
-def _pair_per_run(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, key: str) -> TimePair:
-    """Returns a time per run, from the totals of both sessions."""
-    return time_pair(*(round(totals[key] / totals["count"]) if totals else None for totals in (a, b)))
 
 
 def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:

@@ -262,9 +262,10 @@ def _idle_ps(step: Row) -> int:
 
 
 def _overhead_per_step(session: SessionTotals) -> int | None:
-    return session.per_step(session.totals["executions"]["overhead_ps"])
+    overhead_ps, runs = session.overhead
+    return session.per_step(overhead_ps) if runs else None
 
 
 def _overhead_per_run(session: SessionTotals) -> int | None:
-    executions = session.totals["executions"]
-    return round(executions["overhead_ps"] / executions["count"]) if executions["count"] else None
+    overhead_ps, runs = session.overhead
+    return round(overhead_ps / runs) if runs else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.cached import whole_report
+from tb_xla_insights.report.launch_rows import mean_times
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.view_data import sum_of_runs, view_data_of_hosts
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -109,10 +110,34 @@ class SessionTotals:
     @cached_property
     def programs(self) -> dict[str, ProgramTotals]:
         """Kind and totals of each program, over its rows of `executions` of all joins."""
+        return {
+            name: {"kind": rows[0]["kind"], **execution_sums(rows)}
+            for name, rows in self._rows_of_programs.items()
+        }
+
+    @cached_property
+    def _rows_of_programs(self) -> dict[str, list[Row]]:
         groups: dict[str, list[Row]] = {}
         for row in self.report["executions"]:
             groups.setdefault(row["program"], []).append(row)
-        return {name: {"kind": rows[0]["kind"], **execution_sums(rows)} for name, rows in groups.items()}
+        return groups
+
+    def mean_times(self, program: str) -> dict[str, int | None]:
+        """The mean times of a run of a program (`report.launch_rows.mean_times`); empty if it does not run."""
+        rows = self._rows_of_programs.get(program)
+        return mean_times(execution_sums(rows), _known_runs(rows)) if rows else {}
+
+    @cached_property
+    def overhead(self) -> tuple[int, int]:
+        """The overhead of all programs, and the number of their runs. A run whose launch is not known has the mean
+        overhead of its program's others; programs of which no launch is known do not count."""
+        overhead_ps = runs = 0
+        for rows in self._rows_of_programs.values():
+            if known := _known_runs(rows):
+                count = _sum(rows, "count")
+                overhead_ps += round(_sum(rows, "overhead_ps") * count / known)
+                runs += count
+        return overhead_ps, runs
 
     @cached_property
     def launches_per_step(self) -> float | None:
@@ -231,6 +256,11 @@ def execution_sums(rows: Sequence[Row]) -> Sums:
         "queue_ps": _sum(rows, "queue_ps"),
         "overhead_ps": _sum(rows, "overhead_ps"),
     }
+
+
+def _known_runs(rows: Sequence[Row]) -> int:
+    """Returns the number of runs whose launch is known."""
+    return _sum([row for row in rows if row["join"] != "none"], "count")
 
 
 def _sum(rows: Sequence[Row], key: str) -> int:

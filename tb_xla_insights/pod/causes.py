@@ -54,16 +54,23 @@ def find_cause(
     )
     if not len(compared_steps):
         return None
-    host_times, median_times = table.times_ps[host, compared_steps], table.times_ps[median, compared_steps]
+    # Per column, the step that is compared for each of these steps.
+    chosen_steps = np.repeat(compared_steps[:, None], len(COLUMNS), axis=1)
     if steps is not None:
         # A host may run ahead of its devices: what delays a step's work may be in the step before.
         before = np.maximum(compared_steps - 1, 0)
-        host_before, median_before = table.times_ps[host, before], table.times_ps[median, before]
-        differs_more = (host_before - median_before > host_times - median_times) & in_both[before, None]
-        host_times = np.where(differs_more, host_before, host_times)
-        median_times = np.where(differs_more, median_before, median_times)
-    host_ps, median_ps = (times.sum(axis=0) // len(compared_steps) for times in (host_times, median_times))
-    longer_ps, name = max(
+        longer_ps, longer_before_ps = (
+            table.times_ps[host, of_steps] - table.times_ps[median, of_steps]
+            for of_steps in (compared_steps, before)
+        )
+        differs_more = (longer_before_ps > longer_ps) & in_both[before, None]
+        chosen_steps = np.where(differs_more, before[:, None], chosen_steps)
+    columns = np.arange(len(COLUMNS))
+    host_ps, median_ps = (
+        table.times_ps[index, chosen_steps, columns].sum(axis=0) // len(compared_steps)
+        for index in (host, median)
+    )
+    max_longer_ps, name = max(
         (
             (int(host_ps[column] - median_ps[column]), name)
             for column, name in enumerate(COLUMNS)
@@ -71,42 +78,37 @@ def find_cause(
         ),
         key=lambda difference: difference[0],
     )
-    if longer_ps <= 0 or longer_ps < MIN_EXPLAINED_SHARE * late_ps or name == "unrecorded":
+    if max_longer_ps <= 0 or max_longer_ps < MIN_EXPLAINED_SHARE * late_ps or name == "unrecorded":
         return None
     column = COLUMNS.index(name)
     cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
-    path = _find_annotation(table, host, median, cause, steps)
-    annotation_name = name_and_depth(path, _mean_annotation_times(table, host))[0] if path else None
+    path = _find_annotation(table, host, median, cause, chosen_steps[:, column])
+    annotation_name = name_and_depth(path, table.hosts[host].collectives.annotation_ps)[0] if path else None
     return replace(cause, annotation=path, annotation_name=annotation_name)
 
 
 def _find_annotation(
-    table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
+    table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp]
 ) -> str | None:
-    """Returns the deepest annotation with most of the extra time, None if none below the outermost ones has it.
-    Documents sum annotations over the whole capture, so the extra time of a cause in some steps is spread over all of
-    them, and an annotation that takes longer outside of steps may have it."""
-    host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
-    step_count = max(int(table.present[host].sum()), 1)
-    share = 1.0 if steps is None else len(steps) / step_count
-    min_longer_ps = MIN_ANNOTATION_SHARE * cause.longer_ps * share
+    """Returns the deepest annotation with most of the extra time in some common steps, None if none below the outermost
+    ones has it."""
+    host_ps, median_ps = (_mean_annotation_times(table, index, steps) for index in (host, median))
     depths = {
         path: name_and_depth(path, host_ps)[1]
         for path, time in host_ps.items()
-        if time - median_ps.get(path, 0.0) >= min_longer_ps
+        if time - median_ps.get(path, 0) >= MIN_ANNOTATION_SHARE * cause.longer_ps
     }
     candidates = [path for path, depth in depths.items() if depth]
     return max(candidates, key=lambda path: (depths[path], host_ps[path]), default=None)
 
 
-def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:
-    """Returns the time of each annotation in the capture, divided by the number of steps, by its path. The time in
-    steps that the capture cuts and outside of steps counts too."""
-    step_count = max(int(table.present[host].sum()), 1)
-    rows = table.hosts[host].document.get("annotations", [])
-    return {row["path"]: row["host_ps"] / step_count for row in rows}
+def _mean_annotation_times(table: StepTable, host: int, steps: NDArray[np.intp]) -> dict[str, int]:
+    """Returns the mean time of each annotation in some common steps, by its path."""
+    own_steps = table.own_step[host, steps]
+    times = table.hosts[host].collectives.annotation_ps
+    return {path: int(times_ps[own_steps].sum()) // len(steps) for path, times_ps in times.items()}
 
 
 def _slow_core(table: StepTable, host: int, median: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,7 +44,8 @@ class HostCollectives:
     collectives before the row, in total: time in which it waits for data from one other core). `recorded_count`: the
     number of rows before `limit_rows` removed some.
 
-    Steps: `step_numbers` (-1: not numbered); `step_work_ps`: per step and core, how long the core computed for it.
+    Steps: `step_numbers` (-1: not numbered); `step_work_ps`: per step and core, how long the core computed for it;
+    `annotation_ps`: by the path of annotations, their time in each step.
     """
 
     base_unix_ns: int
@@ -67,6 +69,7 @@ class HostCollectives:
     point_to_point_ps: Int64
     step_numbers: Int64
     step_work_ps: Int64
+    annotation_ps: Mapping[str, Int64]
     recorded_count: int
 
     def __len__(self) -> int:

@@ -12,9 +12,11 @@ from tb_xla_insights.analysis.device.collectives import find_collectives
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction, occurrence_index
@@ -78,6 +80,7 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
                 [-1 if step.number is None else step.number for step in find_steps(trace)], np.int64
             ),
             step_work_ps=_step_work(trace),
+            annotation_ps=_annotation_times(trace),
             recorded_count=len(rows["run"]),
         ),
         max_rows,
@@ -307,6 +310,19 @@ def _step_work(trace: Trace) -> Int64:
         in_step = step_of_op >= 0
         np.add.at(work_ps[:, number], step_of_op[in_step], -collectives.exposed_ps[in_step])
     return np.maximum(work_ps, 0)
+
+
+def _annotation_times(trace: Trace) -> dict[str, Int64]:
+    """Returns, by the path of annotations, their time in each step, without the parts outside of it."""
+    annotations, (step_start_ps, step_end_ps) = host_annotations(trace), step_times(trace)
+    order = np.argsort(annotations.path, kind="stable")
+    bounds = np.searchsorted(annotations.path[order], np.arange(1, len(annotations.path_texts)))
+    times = {}
+    for text, index in zip(annotations.path_texts, np.split(order, bounds), strict=False):
+        rows = annotations.row[index]
+        intervals = union(trace.start_ps[rows], trace.end_ps[rows])
+        times[text] = covered_times(intervals.start_ps, intervals.end_ps, step_start_ps, step_end_ps)
+    return times
 
 
 def _core_ordinals(trace: Trace) -> tuple[int, ...]:

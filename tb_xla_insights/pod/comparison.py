@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.pod.arrivals import (
     Arrivals,
     exposed_waits_ps,
@@ -142,6 +142,16 @@ class HostComparison:
         if step is None or self.late_hosts.kind not in ("late", "changing"):
             return None
         return min(step, step - min(self.late_hosts.saved_ps, self._max_saving_ps()))
+
+    @property
+    def usual_step_ps(self) -> int | None:
+        """The mean step without the parties that are late in one step only, if others are late in several and their
+        lateness is INFO_SHARE of that step or more; else the mean step. None without late parties or steps."""
+        step, fixed = self.table.mean_step_ps, self.step_if_fixed_ps
+        if step is None or fixed is None:
+            return None
+        usual = max(step - self.late_hosts.saved_once_ps, fixed)
+        return usual if usual - fixed >= INFO_SHARE * usual else step
 
     def _max_saving_ps(self) -> int:
         """Returns how much shorter the mean step of all hosts can be. Hosts that share collectives with the late ones

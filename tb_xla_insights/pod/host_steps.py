@@ -49,17 +49,22 @@ class HostInput:
 
 @dataclass(frozen=True)
 class StepTable:
-    """Per host and common step: `present` (the host has the step), `step_ps` (its length), `start_ps` (its start on
-    the session's common clock), and `times_ps` (its time by COLUMNS). Per step: `number` (None: not recorded) and
-    `name`."""
+    """Per host and common step: `own_step` (the index among the host's own steps, -1: it does not have the step),
+    `step_ps` (its length), `start_ps` (its start on the session's common clock), and `times_ps` (its time by COLUMNS).
+    Per step: `number` (None: not recorded) and `name`."""
 
     hosts: tuple[HostInput, ...]
-    present: NDArray[np.bool_]
+    own_step: NDArray[np.intp]
     step_ps: Int64
     start_ps: Int64
     times_ps: Int64
     number: list[int | None]
     name: list[str]
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """Per host and common step, whether the host has the step."""
+        return self.own_step >= 0
 
     @cached_property
     def means_ps(self) -> Int64:
@@ -106,7 +111,7 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
     If some hosts share no collectives and this match contradicts the numbers of some steps, steps have no number.
     """
     shape = len(hosts), arrivals.step_count
-    present = np.zeros(shape, np.bool_)
+    own_step = np.full(shape, -1, np.intp)
     step_ps, start_ps = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     times_ps = np.zeros((*shape, len(COLUMNS)), np.int64)
     number: list[int | None] = [None] * arrivals.step_count
@@ -115,8 +120,8 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
         rows = [*host.document["steps"]]  # one pass: the rows may be built from columns
         starts = np.array([row["start_ps"] for row in rows], np.int64)
         starts = arrivals.clocks.to_common(index, starts)
+        own_step[index, common_step] = np.arange(len(rows))
         for step, row, start in zip(common_step.tolist(), rows, starts.tolist(), strict=True):
-            present[index, step] = True
             step_ps[index, step], start_ps[index, step] = row["duration_ps"], start
             for class_name, time in row["host_ps"].items():
                 times_ps[index, step, CLASS_INDEX[class_name]] = time
@@ -128,7 +133,7 @@ def tabulate_steps(hosts: Sequence[HostInput], arrivals: Arrivals) -> StepTable:
     is_disconnected = np.unique(arrivals.component).size > 1 or (arrivals.component == UNALIGNED).any()
     if is_disconnected and not _numbers_agree(hosts, arrivals, number):
         number = [None] * arrivals.step_count
-    return StepTable(tuple(hosts), present, step_ps, start_ps, times_ps, number, name)
+    return StepTable(tuple(hosts), own_step, step_ps, start_ps, times_ps, number, name)
 
 
 def _numbers_agree(hosts: Sequence[HostInput], arrivals: Arrivals, number: Sequence[int | None]) -> bool:

@@ -59,7 +59,8 @@ class LateHosts:
     (nothing could be compared). `steps`: per late party, the steps in which it holds up the others, once the parties
     before it in the list arrive on time. `are_equally_late`: the parties were found together and not one by one.
     `waits_ps`: how long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without
-    late parties.
+    late parties. `saved_once_ps`: how much shorter it is without those that are late in one step only, if others are
+    late in several; else 0.
     """
 
     kind: LateKind
@@ -68,6 +69,7 @@ class LateHosts:
     are_equally_late: bool
     waits_ps: int
     saved_ps: int
+    saved_once_ps: int = 0
 
     @property
     def frequency(self) -> Frequency | None:
@@ -91,7 +93,11 @@ def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
             steps = [np.flatnonzero(most_charged == party) for party in equally_late]
             return LateHosts("late", equally_late, steps, True, waits_ps, joint_saved_ps)
     if parties:
-        return LateHosts("late", parties, steps, False, waits_ps, saved_ps)
+        once = [party for party, party_steps in zip(parties, steps, strict=True) if len(party_steps) == 1]
+        saved_once_ps = 0
+        if 0 < len(once) < len(parties):
+            saved_once_ps = _mean_saving_ps(arrivals, replay_on_time(arrivals, once)[1])
+        return LateHosts("late", parties, steps, False, waits_ps, saved_ps, saved_once_ps)
     if waits_ps >= INFO_SHARE * step_ps and _exceeds_clock_noise(arrivals):
         _, earlier_ps = replay_on_time(arrivals, list(range(len(arrivals.parties))))
         return LateHosts("changing", [], [], False, waits_ps, _mean_saving_ps(arrivals, earlier_ps))

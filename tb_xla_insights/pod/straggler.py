@@ -32,12 +32,11 @@ _MIN_WAIT_SHARE = 0.1
 
 def straggler_finding(comparison: HostComparison) -> Finding | None:
     """Returns the finding about the hosts that hold up the others; None if none does, or it is not known. Its gain is
-    that of the mean step."""
-    step = comparison.table.mean_step_ps
-    if comparison.late_hosts.kind not in ("late", "changing") or not step:
+    that of the mean step; if some hosts are late once and others in several steps, that of the usual step."""
+    if comparison.late_hosts.kind not in ("late", "changing") or not comparison.table.mean_step_ps:
         return None
-    fixed = comparison.step_if_fixed_ps
-    gain = (step - fixed) / step if fixed is not None else None
+    usual, fixed = comparison.usual_step_ps, comparison.step_if_fixed_ps
+    gain = (usual - fixed) / usual if usual and fixed is not None else None
     severity = severity_of(gain or 0.0) or "info"
     frequency = comparison.frequency
     return Finding(
@@ -251,6 +250,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
         "others_wait_ps": [int(arrivals.others_wait_ps[party]) for party in parties],
         "waits_per_step_ps": late_hosts.waits_ps,
         "saved_per_step_ps": late_hosts.saved_ps,
+        "usual_step_ps": comparison.usual_step_ps,
         "cause": cause.name if cause else None,
         "causes": [cause.name if cause else None for cause in comparison.causes],
         "cause_ps": cause.host_ps if cause else None,

@@ -42,13 +42,17 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
     # Two that hold up each other may be all that are compared.
     waiting = waiting_parties(comparison) or [*shares]
     waiting_text = waiting_hosts_text(comparison)
-    total, mean = map(brief_time, _waits_for_late(comparison, waiting))
-    waits = (
-        f"{waiting_text} waits {total} for {pronoun}, {mean} in a step."
-        if len(waiting) == 1
-        else f"{waiting_text[0].upper()}{waiting_text[1:]} wait {total} for {pronoun}, {mean} each in a step."
-    )
-    return f"{head}{_reason(comparison)}. {waits}"
+    total_ps, mean_ps = _waits_for_late(comparison, waiting)
+    if len(waiting) == 1:
+        subject, verb, each = waiting_text, "waits", ""
+    else:
+        subject, verb, each = f"{waiting_text[0].upper()}{waiting_text[1:]}", "wait", " each"
+    waits = f"{subject} {verb} {brief_time(total_ps)} for {pronoun}"
+    if comparison.frequency != "once":
+        waits += f", {brief_time(mean_ps)}{each} in a step"
+    elif each:
+        waits += f", {brief_time(total_ps // len(waiting))} each"
+    return f"{head}{_reason(comparison)}. {waits}."
 
 
 def _waits_for_late(comparison: HostComparison, parties: list[int]) -> tuple[int, int]:

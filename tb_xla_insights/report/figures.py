@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.devices import IDLE
 
@@ -96,6 +96,14 @@ def step_count_text(step_counts: Collection[int]) -> str:
 def steps_of_hosts_text(step_counts: Collection[int]) -> str:
     """The number of steps per host, and of hosts: `12 steps of 16 hosts`."""
     return f"{step_count_text(step_counts)} of {units.count(len(step_counts))} hosts"
+
+
+def lacks_runs(report: Document) -> bool:
+    """Whether launches between the first run and the last one have no recorded run, and gaps in which these may have
+    run take WARNING_SHARE of the devices' spans or more."""
+    span_ps = sum(device["span_ps"] for device in report["devices"])
+    is_reported = any(row["id"] == "work_not_recorded" for row in report["diagnostics"])
+    return is_reported and report["gaps"]["by_kind_ps"]["unknown"] >= WARNING_SHARE * span_ps
 
 
 def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:

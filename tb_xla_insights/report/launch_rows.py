@@ -17,15 +17,30 @@ _MAX_STEADY_RATIO = 1.1
 
 def mean_run(program: Row) -> Row:
     """The program with mean times of a run; the spread of device times is empty if they are nearly equal."""
-    runs, spread = program["count"], program["spread"]
+    known, spread = program["count"] - program["joins"].get("none", 0), program["spread"]
     device = spread["device_ps"]
     is_steady = device["max"] <= _MAX_STEADY_RATIO * device["median"]
     return {
         **program,
-        **{key: ps // runs for key, ps in program.items() if key.endswith("_ps")},
+        **mean_times(program, known),
         "device_spread": "" if is_steady else _spread_text(device),
-        "overhead_spread": _spread_text(spread["overhead_ps"]) if runs > 1 else "",
+        "overhead_spread": _spread_text(spread["overhead_ps"]) if known > 1 else "",
         "join": joins_text(program["joins"]),
+    }
+
+
+def mean_times(sums: Row, known: int) -> dict[str, int | None]:
+    """The mean times of a run: device time of all runs, queue time and overhead of those `known` whose launch is known,
+    and host time as the sum of the three; None if no launch is known. `sums`: over all runs."""
+    device = round(sums["device_ps"] / sums["count"])
+    if not known:
+        return {"host_ps": None, "device_ps": device, "queue_ps": None, "overhead_ps": None}
+    queue, overhead = (round(sums[key] / known) for key in ("queue_ps", "overhead_ps"))
+    return {
+        "host_ps": device + queue + overhead,
+        "device_ps": device,
+        "queue_ps": queue,
+        "overhead_ps": overhead,
     }
 
 

@@ -13,9 +13,9 @@ from tb_xla_insights.units import count, part_text, share, time_text
 
 def straggler_cost_text(finding: Mapping[str, Any], steps: int) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for a
-    finding that occurred once, all the time that its fix saves a host; without a replay, its share of the devices'
-    spans. The cause's time is that of a late step: `takes 15.1 ms longer there in 4 of 12 steps`. `steps`: the mean
-    number of steps per host."""
+    finding that occurred once, all the time that its fix saves a host; if only some hosts were late once, the cost of
+    the others in the usual step and that time. Without a replay, its share of the devices' spans. The cause's time is
+    that of a late step: `takes 15.1 ms longer there in 4 of 12 steps`. `steps`: the mean number of steps per host."""
     step_ps, fixed_ps = finding["step_ps"], finding["step_if_fixed_ps"]
     if finding.get("recurs") == "once" and step_ps is not None and fixed_ps is not None:
         cost = time_text((step_ps - fixed_ps) * steps, 1)
@@ -24,7 +24,10 @@ def straggler_cost_text(finding: Mapping[str, Any], steps: int) -> str:
     if step_ps is None or fixed_ps is None:
         cost = f"{share(finding['gain'])} of the devices' spans"
     else:
-        cost = f"{part_text(step_ps - fixed_ps, step_ps)} a step"
+        usual_ps = finding["evidence"]["usual_step_ps"]
+        cost = f"{part_text(usual_ps - fixed_ps, usual_ps)} {'a step' if usual_ps == step_ps else 'in a usual step'}"
+        if usual_ps < step_ps:
+            cost += f" and {time_text((step_ps - usual_ps) * steps, 1)} once"
     return f"{finding['title']}, which costs up to {cost}{_cause_clause(finding['evidence'], frequency)}."
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
+from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.mistakes_text import mistakes_clause
 from tb_xla_insights.report.straggler_text import (
@@ -140,7 +141,7 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     if not devices:
         return _without_devices(report)
     span_ps, busy_ps = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
-    duty = share(busy_ps / span_ps if span_ps else 0.0)
+    duty = f"{'at least ' if lacks_runs(report) else ''}{share(busy_ps / span_ps if span_ps else 0.0)}"
     subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
@@ -156,6 +157,8 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     idle_clause = note = ""
     if unknown_reason:
         note = f"; other causes are not known, as {unknown_reason}"
+    elif lacks_runs(report):
+        note = "; not all runs are recorded"
     elif (
         not warm_up
         and busy_ps < DEVICE_BOUND_SHARE * span_ps
@@ -197,7 +200,8 @@ def _verdict_without_findings(
     devices = report["devices"]
     is_busy = busy_ps >= DEVICE_BOUND_SHARE * span_ps
     if unknown_reason := _why_host_unknown(report):
-        unknown = "whether the host keeps up" if is_busy else "why"
+        idling = "why it idles" if len(devices) == 1 else "why they idle"
+        unknown = "whether the host keeps up" if is_busy else idling
         return {
             "text": f"{subject} {duty} busy; {unknown} is not known, as {unknown_reason}.",
             "severity": "warning",

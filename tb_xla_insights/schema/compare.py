@@ -272,13 +272,13 @@ class ComparedProgram(TypedDict):
     b: ProgramTotals | None
     """Totals in B; `null` if B lacks it."""
     host: TimePair
-    """Mean host time of a run."""
+    """Mean host time of a run: the sum of the following three; `null` if no launch is known."""
     device: TimePair
     """Mean device time of a run."""
     queue: TimePair
-    """Mean queue time of a run."""
+    """Mean queue time of the runs whose launch is known."""
     overhead: TimePair
-    """Mean overhead of a run."""
+    """Mean overhead of the runs whose launch is known."""
 
 
 class ComparedGaps(TypedDict):

@@ -10,7 +10,8 @@ from tb_xla_insights.schema.common import ExecutionKind, Join, Spread, Sums
 
 
 class Spreads(TypedDict):
-    """The range of each time over the runs of a program."""
+    """The range of each time over the runs of a program; of all times but the device's over those whose launch is
+    known, if there are any."""
 
     host_ps: Spread
     """Host time of a run."""

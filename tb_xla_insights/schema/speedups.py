@@ -47,7 +47,8 @@ class Speedup(TypedDict):
 
 
 class LazyDynamoProgram(TypedDict):
-    """A program, in the order of execution on the device; times are means of a run."""
+    """A program, in the order of execution on the device; times are means of a run: queue time and overhead of those
+    runs whose launch is known, host time the sum of the other three."""
 
     program: str
     """Name of the program."""
@@ -57,14 +58,14 @@ class LazyDynamoProgram(TypedDict):
     """Number of runs."""
     per_step: float | None
     """Number of launches per step; `null` without steps."""
-    host_ps: int
-    """Host time."""
+    host_ps: int | None
+    """Host time; `null` if no launch is known."""
     device_ps: int
     """Device time."""
-    queue_ps: int
-    """Queue time."""
-    overhead_ps: int
-    """Overhead."""
+    queue_ps: int | None
+    """Queue time; `null` if no launch is known."""
+    overhead_ps: int | None
+    """Overhead; `null` if no launch is known."""
 
 
 class LazyDynamoPrograms(TypedDict):

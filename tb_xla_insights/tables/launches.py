@@ -37,7 +37,7 @@ EXECUTIONS = Definition(
         Column("overhead_share", "Of host", "share", priority=6, derived=True),
         Column("join", "Join", priority=5),
     ),
-    note="means of a run on one core; host = device + queue + overhead",
+    note="means of a run on one core, queue and overhead of runs with a known launch; host = device + queue + overhead",
 )
 
 COMPILES = Definition(

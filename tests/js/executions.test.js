@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultText } from '../../frontend/executions/cards.js';
-import { divisor, savings, smallPrograms, sumCosts } from '../../frontend/executions/costs.js';
+import { COSTS, costOf, savings, smallPrograms, sumCosts } from '../../frontend/executions/costs.js';
 import { idleBetween, noRunsText, stackSpans } from '../../frontend/executions/run-strip.js';
 
 const row = (program, device_ps, overhead_ps, more = {}) => ({
@@ -9,6 +9,7 @@ const row = (program, device_ps, overhead_ps, more = {}) => ({
   program_ids: [],
   kind: 'dynamo',
   join: 'exact',
+  joins: { exact: 10 },
   launches: 10,
   count: 10,
   device_ps,
@@ -21,16 +22,28 @@ const FORWARD = row('forward', 96_270, 42_750);
 const CLEAN = row('clean-up', 1_180, 23_110);
 
 test('a total is divided by runs, by steps and cores, or not at all', () => {
-  assert.deepEqual(
-    [divisor('run', row('p', 1, 1, { count: 80 }), 9), divisor('step', FORWARD, 9), divisor('total', FORWARD, 9)],
-    [80, 9, 1],
-  );
-  assert.equal(divisor('step', FORWARD, null), 1);
+  const costs = (rows, basis, coreSteps) => COSTS.map((key) => costOf(rows, key, basis, coreSteps));
+  assert.deepEqual(costs([FORWARD], 'run', 5), [13_902, 9_627, 0, 4_275]);
+  assert.deepEqual(costs([FORWARD, CLEAN], 'step', 5), [32_662, 19_490, 0, 13_172]);
+  assert.deepEqual(costs([FORWARD], 'total', 5), [139_020, 96_270, 0, 42_750]);
+  assert.deepEqual(costs([FORWARD], 'step', null), [139_020, 96_270, 0, 42_750]);
+});
+
+test('a run whose launch is not known has the mean queue time and overhead of its program\'s others', () => {
+  const costs = (rows, basis) => COSTS.map((key) => costOf(rows, key, basis, 5));
+  const partly = row('p', 100, 80, { joins: { exact: 8, none: 2 }, queue_ps: 40, host_ps: 220 });
+  const unknown = row('q', 30, 0, { join: 'none', joins: { none: 10 } });
+  assert.deepEqual(costs([partly], 'run'), [10 + 5 + 10, 10, 5, 10]);
+  assert.deepEqual(costs([partly], 'step'), [50, 20, 10, 20]);
+  assert.deepEqual(costs([unknown], 'run'), [null, 3, null, null]);
+  assert.deepEqual(costs([partly, unknown], 'run'), [6.5 + 15, 6.5, 5, 10]);
+  assert.deepEqual(costs([partly, unknown], 'step'), [26 + 30, 26, 10, 20]);
+  assert.deepEqual(costs([partly, unknown], 'total'), [250, 130, 40, 80]);
 });
 
 test('small programs have a known launch and more overhead than work', () => {
   assert.deepEqual(smallPrograms([FORWARD, CLEAN]), [CLEAN]);
-  assert.deepEqual(smallPrograms([row('p', 1, 5, { join: 'none' })]), []);
+  assert.deepEqual(smallPrograms([row('p', 1, 5, { join: 'none', joins: { none: 10 } })]), []);
 });
 
 test('the overhead of runs with unknown launches is not called small', () => {

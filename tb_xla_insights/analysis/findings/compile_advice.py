@@ -14,10 +14,10 @@ _TextByTracer = Mapping[Tracer, str]
 """A text by tracer; `other` stands for all tracers without one of their own."""
 
 _BUCKETS: _TextByTracer = {
-    "dynamo": "to a few fixed lengths (buckets) and run each once before training: XLA compiles each shape, also with "
+    "dynamo": "to a few fixed lengths (buckets) and run each once before the loop: XLA compiles each shape, also with "
     "torch._dynamo.mark_dynamic.",
-    "jax": "to a few fixed lengths (buckets) and call the jitted function once with each before training.",
-    "other": "to a few fixed lengths (buckets) and run each once before training.",
+    "jax": "to a few fixed lengths (buckets) and call the jitted function once with each before the loop.",
+    "other": "to a few fixed lengths (buckets) and run each once before the loop.",
 }
 
 _SAME_HLO: _TextByTracer = {
@@ -60,7 +60,7 @@ _ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
     "constants": (_CONSTANTS,),
     "code": (
         {
-            "other": "Run every variant of the graph once before training, or take out what changes it{location}: "
+            "other": "Run every variant of the graph once before the loop, or take out what changes it{location}: "
         },
         _BRANCH,
     ),
@@ -75,12 +75,12 @@ _ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
     "parameters": (
         {
             "other": "Create state that appears later{location} (an optimizer's, a cache) before the first step, and "
-            "run every branch once before training."
+            "run every branch once before the loop."
         },
     ),
     "other_graph": (
         {
-            "other": "Run what else is computed{location} (an evaluation, a branch) once before training, and keep it "
+            "other": "Run what else is computed{location} (an evaluation, a branch) once before the loop, and keep it "
             "in a phase of its own."
         },
     ),
@@ -116,7 +116,7 @@ def advise_unknown_change(location: str, step: str, variants: int) -> str:
         )
     return (
         f"Find what is new in the graph{step} (a last batch of another size, an evaluation, a branch){location}, and "
-        "run every variant once before training."
+        "run every variant once before the loop."
     )
 
 

@@ -162,7 +162,7 @@ def _guard_advice(guard: Guard | None) -> str:
     condition, source = (guard.guard or "", guard.source or "") if guard else ("", "")
     if "size mismatch" in condition or "stride mismatch" in condition or ".size()" in condition:
         return (
-            f"Pad the shapes that reach torch.compile{location} to a few fixed ones and run each once before training; "
+            f"Pad the shapes that reach torch.compile{location} to a few fixed ones and run each once before the loop; "
             "dynamic=True avoids only Dynamo's part, as XLA compiles each shape."
         )
     if ".item()" in source or "___stack" in condition:

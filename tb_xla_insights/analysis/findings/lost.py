@@ -23,8 +23,8 @@ _CAUSES = {
 }
 
 _CHANGES = {
-    FLAG_OFF: "set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the training script starts, and "
-    "capture again",
+    FLAG_OFF: "set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the script starts, and capture "
+    "again",
     DYNAMO: "put the annotation around the compiled call, or compile its parts one by one",
     AUTOGRAD: "annotate in module backward hooks or in an autograd.Function's backward, which run on that thread",
     OPTIMISED: "leave what the compiler merged or removed as it is",

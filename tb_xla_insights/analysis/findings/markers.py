@@ -23,7 +23,7 @@ def advise_one_sync(facts: Facts, markers_per_step: float) -> str:
     if len(annotations) == 1:
         return f"{advice}remove the mark_step() or torch_xla.sync() after each {annotations[0]}, except the last one."
     if annotations:
-        return f"{advice}accumulate gradients without mark_step() or torch_xla.sync() in between."
+        return f"{advice}remove the mark_step() or torch_xla.sync() between micro-batches."
     return f"{advice}remove the mark_step() or torch_xla.sync() in between."
 
 

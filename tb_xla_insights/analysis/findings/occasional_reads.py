@@ -116,11 +116,12 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 
 
 def _advice(facts: Facts, has_waits: bool) -> str:
-    printing = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
     measure = (
         f", and do not measure times with {facts.words.waits} inside the loop"
         if has_waits and facts.words.waits
         else ""
     )
-    saving = "save checkpoints from another thread"
-    return f"Read the value of an earlier step, whose run has ended{printing}; {saving}{measure}."
+    saving = "save checkpoints or results from another thread"
+    return (
+        f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; {saving}{measure}."
+    )

@@ -214,8 +214,8 @@ def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
         )
     elif reads:
         advice.append(
-            "Read less often: log at most every tenth step, add up the loss on the device, and print it "
-            f"{facts.words.later}."
+            "Read less often or later: log at most every tenth step (add up a loss on the device), and read a result "
+            f"of each step after the next step's launch{facts.words.or_closure}."
         )
     return " ".join(advice)
 

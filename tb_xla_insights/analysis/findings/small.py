@@ -194,8 +194,8 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
     """Advice to launch more work at once, by the source of the launches."""
     if dynamo:
         return (
-            "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
-            "work is left between the graphs."
+            "Compile more at once: one torch.compile around the whole step (in training: forward, loss, backward and "
+            "optimizer), so that no lazy work is left between the graphs."
         )
     if markers >= 2 * facts.step_count:  # one marker a step is usual
         return advise_one_sync(facts, markers / facts.step_count)

@@ -95,7 +95,8 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
     With `devices`, only runs on these count.
 
     Programs are identified by name: recompiled variants of a graph share a name and therefore a row, with all their
-    ids. `spread` holds the minimum, median and maximum over the runs.
+    ids. `spread` holds the minimum, median and maximum over the runs; of all times but the device's, over the runs
+    whose launch is known if there are any.
     """
     rows: list[JoinedRuns] = []
     for (program, join), runs in _runs_by_program(session, devices).items():
@@ -127,6 +128,7 @@ class _ProgramRuns:
         self._kinds: Counter[LaunchKind] = Counter()
         self._launches = 0
         self._times = np.zeros((len(TIME_COLUMNS), 0), np.int64)
+        self._is_known = np.zeros(0, np.bool_)
 
     @property
     def count(self) -> int:
@@ -140,6 +142,7 @@ class _ProgramRuns:
             self._kinds[kind] += times.shape[1]
         self._launches += launches
         self._times = np.concatenate((self._times, times), axis=1)
+        self._is_known = np.append(self._is_known, np.full(times.shape[1], kind is not None))
 
     def merge(self, other: _ProgramRuns) -> None:
         """Adds runs of the same program with another quality of the join."""
@@ -147,10 +150,15 @@ class _ProgramRuns:
         self._kinds.update(other._kinds)
         self._launches += other._launches
         self._times = np.concatenate((self._times, other._times), axis=1)
+        self._is_known = np.append(self._is_known, other._is_known)
 
     def row(self) -> RunSums:
         host, device, queue, overhead = self._times.sum(axis=1).tolist()
-        spreads = [_spread(times) for times in self._times]
+        is_counted = self._is_known if self._is_known.any() else np.ones(self.count, np.bool_)
+        spreads = [
+            _spread(times if column == "device_ps" else times[is_counted])
+            for column, times in zip(TIME_COLUMNS, self._times, strict=True)
+        ]
         return {
             "program_ids": sorted(self._ids, key=int),
             "kind": max(self._kinds, key=self._kinds.__getitem__, default=KINDS[OTHER]),

@@ -31,7 +31,7 @@ OPTIMISED: Final = "optimised away"
 
 ADVICE = {
     FLAG_OFF: "Ops were traced without scopes: set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the "
-    "training script starts, and capture again.",
+    "script starts, and capture again.",
     AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on a thread of its own, where ops are bare. "
     "Annotate where that thread runs your code: in module backward hooks or an autograd.Function's backward.",
     DYNAMO: "Dynamo keeps only the outermost scope: put the annotation around the compiled call, or compile its parts "

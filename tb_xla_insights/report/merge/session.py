@@ -215,7 +215,6 @@ class ReportMerger:
 
 def _keys_for_comparison(document: HostReport) -> Row:
     """The keys of a host's document that the comparison of hosts needs."""
-    annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
         "steps": document["steps"],
         "devices": document["devices"],
@@ -223,7 +222,6 @@ def _keys_for_comparison(document: HostReport) -> Row:
         "collectives": document["collectives"],
         "diagnostics": document["diagnostics"],
         "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
-        "annotations": annotations,
     }
 
 

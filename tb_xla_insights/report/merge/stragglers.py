@@ -241,22 +241,30 @@ def _add_to_mistakes(
     mistakes: Mistakes, straggler: Finding, mean_step_ps: int | None
 ) -> tuple[Finding, Mistakes]:
     """Adds the straggler finding to the mistakes, and relates it to the mean step of all findings, which is no shorter
-    than the devices' work in it.
+    than the devices' work in it. `mean_step_ps`: the mean step to which the finding's times refer.
 
     The replay of the mistakes does not let hosts arrive earlier, and another mistake may be the cause of lateness: the
     gain of both together is the larger of the two. Hosts that were late once are not late in the usual step, of which
     recurring mistakes then cost the same share as before.
     """
     step = mistakes["step_ps"] or mean_step_ps
-    if step is None or straggler.step_if_fixed_ps is None:
+    if step is None or not mean_step_ps or straggler.step_if_fixed_ps is None:
         return straggler, mistakes
-    without_straggler = round(step * (1 - (straggler.gain or 0.0)))
-    straggler = replace(
-        straggler, step_if_fixed_ps=without_straggler, step_if_fixed_at_worst_ps=without_straggler
+    without_straggler, on_time_once = (
+        round(step * part_ps / mean_step_ps)
+        for part_ps in (straggler.step_if_fixed_ps, straggler.evidence["usual_step_ps"])
     )
+    straggler = replace(
+        straggler,
+        step_if_fixed_ps=without_straggler,
+        step_if_fixed_at_worst_ps=without_straggler,
+        evidence=straggler.evidence | {"usual_step_ps": on_time_once},
+    )
+    if straggler.recurs == "once":
+        on_time_once = without_straggler
     usual, fixed = mistakes["usual_step_ps"] or step, mistakes["step_if_fixed_ps"] or step
-    if straggler.recurs == "once" and without_straggler < usual:
-        usual, fixed = without_straggler, round(without_straggler * fixed / usual)
+    if on_time_once < usual:
+        usual, fixed = on_time_once, round(on_time_once * fixed / usual)
     fixed = min(fixed, without_straggler)
     without_limit = mistakes["step_without_limit_ps"]
     return straggler, {

@@ -19,7 +19,7 @@ from tb_xla_insights.catalog.classes import CLASSES, ClassName
 if TYPE_CHECKING:
     from tb_xla_insights.schema import annotations as tree
     from tb_xla_insights.schema import gaps
-    from tb_xla_insights.schema.common import ByClass
+    from tb_xla_insights.schema.common import ByClass, Spread
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -82,10 +82,12 @@ class MergedPrograms(Generic[T]):
         merged["program_ids"] = sorted({id_ for row in rows for id_ in row["program_ids"]}, key=int)
         kinds: Counter[str] = Counter()
         joins: Counter[str] = Counter()
+        all_runs, known_runs = [row["count"] for row in rows], []
         causes: Counter[tuple[tuple[str, Any], ...]] = Counter()
         for row in rows:
             joins_of_row = row["joins"] if "joins" in row else {row["join"]: row["count"]}
-            kinds[row["kind"]] += row["count"] - joins_of_row.get("none", 0)
+            known_runs.append(row["count"] - joins_of_row.get("none", 0))
+            kinds[row["kind"]] += known_runs[-1]
             joins.update(joins_of_row)
             for cause in row["causes"]:
                 key = tuple((name, value) for name, value in cause.items() if name != "count")
@@ -95,15 +97,25 @@ class MergedPrograms(Generic[T]):
         if "joins" in merged:
             merged["joins"] = {join: joins[join] for join in JOINS if joins[join]}
         merged["causes"] = [dict(cause) | {"count": count} for cause, count in causes.most_common()]
+        # Other times than the device's are those of runs whose launch is known, if there are any.
+        launched = known_runs if any(known_runs) else all_runs
         merged["spread"] = {
-            column: {
-                "min": min(row["spread"][column]["min"] for row in rows),
-                "median": weighted_median((row["spread"][column]["median"], row["count"]) for row in rows),
-                "max": max(row["spread"][column]["max"] for row in rows),
-            }
+            column: _merged_spread(
+                [row["spread"][column] for row in rows], all_runs if column == "device_ps" else launched
+            )
             for column in TIME_COLUMNS
         }
         return cast(T, merged)  # a merged row has the keys of the first one
+
+
+def _merged_spread(spreads: Sequence[Spread], runs: Sequence[int]) -> Spread:
+    """The spread of the rows that have `runs`."""
+    counted = [(spread, count) for spread, count in zip(spreads, runs, strict=True) if count]
+    return {
+        "min": min(spread["min"] for spread, _ in counted),
+        "median": weighted_median((spread["median"], count) for spread, count in counted),
+        "max": max(spread["max"] for spread, _ in counted),
+    }
 
 
 class MergedAnnotations:
