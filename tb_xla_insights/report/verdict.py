@@ -342,7 +342,8 @@ def _limit_remains(totals: Mapping[str, Any]) -> bool:
 
 
 def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
-    """Why the host's activity in idle time is unknown; None if it is known on most hosts."""
+    """Why the host's activity in idle time is unknown; None if it is known: the clocks of more than half of the hosts
+    agree with their devices', and launches are recorded on some host."""
     disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
     if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
