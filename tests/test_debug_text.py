@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from captures import session
 from hypothesis import given
 from hypothesis import strategies as st
 from loops import STEP, loop
+from report_texts import printed
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.compiles.debug_log import (
@@ -237,3 +239,13 @@ def test_a_real_log_matches_all_launches_and_compilations(shared_traces: Path) -
     assert (debug["joined_compiles"], debug["joined_executions"]) == (3, 9)
     starts = [row["start_ps"] for row in report["compiles"]]
     assert all(a < b for a, b in pairwise(starts))
+
+
+def test_a_log_may_explain_more_compilations_than_it_has(shared_traces: Path, tmp_path: Path) -> None:
+    """Each host compiles the graphs of the one log."""
+    run = copytree(shared_traces / "torch_xla/tiny_dynamic", tmp_path / "run")
+    [capture] = run.rglob("*.xplane.pb")
+    capture.with_name("second.xplane.pb").write_bytes(capture.read_bytes())
+    report: Any = xi.load(str(run)).report()
+    counts = "5 compilations and 12 executions; it explains 6 compilations and 18 executions in the capture."
+    assert f"Debug log: {counts}" in printed(report)

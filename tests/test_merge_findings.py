@@ -106,7 +106,9 @@ class TestFindings:
         assert finding["gain"] == pytest.approx(0.6 / 8)
         assert finding["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
         assert finding["severity"] == "info"
-        assert finding["evidence"] == {"hosts": 2, "of_hosts": 8, "host": "w-6"}
+        assert finding["evidence"] == {
+            "hosts": 2, "of_hosts": 8, "host": "w-6", "host_names": ["w-6", "w-7"],
+        }  # fmt: skip
 
     def test_one_host_alone_is_named(self) -> None:
         finding = findings_by_id(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))[

@@ -375,4 +375,6 @@ def test_the_text_report_shows_sidecar_files(run_folder: Path, capsys: pytest.Ca
     assert "disagree" in output
     assert "UncachedCompile 1 (0 in the capture)" in output
     assert "Unsupported Tensor.item() call at train.py:73 in forward" in output
-    assert "1 compilation and 9 executions; 0 and 6 of them are in the capture" in output
+    assert (
+        "1 compilation and 9 executions; it explains 0 compilations and 6 executions in the capture" in output
+    )

@@ -130,9 +130,21 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
     assert "most of the idle time work is queued" in severity_and_text(report | {"gaps": gaps})[1]
     text = severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
     assert "; most of the idle time is inside program runs, between their ops" in text
-    late = {"inside_run": False, "total_ps": 90, "by_cause_ps": {"wait": 60}, "after": "jit_slice"}
+    late = {"inside_run": False, "total_ps": 90, "queued_ps": 60, "after": "jit_slice"}
     text = severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
     assert "; during most of the idle time jit_slice is queued already" in text
+
+
+def test_a_program_before_which_the_host_waits_is_not_queued() -> None:
+    """Gaps whose cause is `wait` may be starved."""
+    gaps = {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 35, "queued": 55, "unknown": 0}}
+    patterns = [
+        {"inside_run": False, "total_ps": time_ps, "by_cause_ps": {"wait": time_ps}, "queued_ps": queued_ps}
+        | {"after": after}
+        for after, time_ps, queued_ps in (("jit_step", 60, 25), ("jit_slice", 30, 30))
+    ]
+    text = severity_and_text(report_with() | {"gaps": gaps | {"patterns": patterns}})[1]
+    assert "; during most of the idle time work is queued already" in text
 
 
 @pytest.mark.parametrize(

@@ -27,19 +27,20 @@ OPENING = f"w-5 holds up the others, which costs up to 20.0 of 50.0 ms a step: {
 DUTY = "The device is 50.0 % busy, which includes waiting for it"
 
 
-def mistake_on(host: str, hosts: int) -> dict[str, Any]:
+def mistake_on(*hosts: str) -> dict[str, Any]:
     """A mistake of one host or of some, in a report of several hosts."""
-    return finding("mistake", f"a compile on {host}", 0.1) | {"evidence": {"host": host, "hosts": hosts}}
+    evidence = {"host": hosts[0], "hosts": len(hosts), "host_names": [*hosts]}
+    return finding("mistake", f"a compile on {hosts[0]}", 0.1) | {"evidence": evidence}
 
 
 def test_stragglers_come_first() -> None:
     """Before the duty cycle, which includes the wait for the late host, if no other mistake gains more."""
     assert severity_and_text(report_with(STRAGGLER))[1] == f"{OPENING} {DUTY}."
-    for mistakes in ([STRAGGLER, mistake_on("w-1", 1)], [STRAGGLER, mistake_on("w-5", 2)]):
+    for mistakes in ([STRAGGLER, mistake_on("w-1")], [STRAGGLER, mistake_on("w-5", "w-1")]):
         assert severity_and_text(report_with(*mistakes))[1].startswith(
             f"{OPENING} {DUTY}. Further mistakes: a compile on w-"
         )
-    assert severity_and_text(report_with(STRAGGLER, mistake_on("w-5", 1)))[1] == f"{OPENING} {DUTY}."
+    assert severity_and_text(report_with(STRAGGLER, mistake_on("w-5")))[1] == f"{OPENING} {DUTY}."
 
 
 def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
@@ -95,6 +96,8 @@ def test_the_common_cause_of_late_hosts_has_the_numbers_of_the_worst() -> None:
         "evidence": evidence | {"hosts": ["w-5", "w-7"]},
     }
     text = severity_and_text(report_with(straggler))[1]
+    assert severity_and_text(report_with(straggler, mistake_on("w-5", "w-7")))[1] == text
+    assert "Further mistakes" in severity_and_text(report_with(straggler, mistake_on("w-5", "w-1")))[1]
     assert "takes 38.0 ms longer on w-5. " in text
     assert "which includes waiting for them" in text
     without_cause = STRAGGLER | {"evidence": evidence | {"cause": None}}

@@ -50,9 +50,9 @@ def print_sidecars(out: Console, document: Document) -> None:
         elements.print_paragraph(
             out,
             f"Debug log: {plural(debug['compilations'], 'compilation')} and "
-            f"{plural(debug['executions'], 'execution')}; "
-            f"{units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} of them are in the "
-            "capture.",
+            f"{plural(debug['executions'], 'execution')}; it explains "
+            f"{plural(debug['joined_compiles'], 'compilation')} and "
+            f"{plural(debug['joined_executions'], 'execution')} in the capture.",
         )
     for advice in metrics["advice"]:
         elements.print_paragraph(out, f"PyTorch/XLA says: {advice}")

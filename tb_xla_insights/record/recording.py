@@ -55,7 +55,7 @@ class Recorder:
         self._add_text(DESCRIPTION_FILE, description)
 
     def start(self) -> None:
-        """Starts the trace. Raises InputError if the logdir cannot be listed or written to, or if the profiler does not
+        """Starts the trace. Raises InputError if the logdir cannot be listed or created, or if the profiler does not
         start; directories created for it are then removed."""
         missing = [] if is_url(self._logdir) else _missing_directories(self._logdir)
         try:

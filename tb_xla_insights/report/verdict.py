@@ -346,7 +346,8 @@ def _limit_remains(totals: Mapping[str, Any]) -> bool:
 
 
 def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
-    """Why the host's activity in idle time is unknown; None if it is known on most hosts."""
+    """Why the host's activity in idle time is unknown; None if it is known: the clocks of more than half of the hosts
+    agree with their devices', and launches are recorded on some host."""
     disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
     if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
@@ -356,7 +357,7 @@ def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
 
 
 def _work_share_of_steps(report: Mapping[str, Any]) -> float:
-    """The share of the steps in which a core works; 1 without steps."""
+    """The share of the steps' time in which a core works; 1 if it is not known."""
     work, step = report["step_idle"]["work_ps"], report["step_idle"]["step_ps"]
     return work / step if work is not None and step else 1.0
 
@@ -388,7 +389,7 @@ def _main_gap_activity(report: Mapping[str, Any], idle_ps: int) -> str:
         return "; most of the idle time is inside program runs, between their ops"
     queued_ps, program = max(
         (
-            (row["by_cause_ps"].get("wait", 0), row["after"])
+            (row["queued_ps"], row["after"])
             for row in gaps.get("patterns", ())
             if row["after"] and not row["inside_run"]
         ),

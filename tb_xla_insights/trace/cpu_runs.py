@@ -6,7 +6,8 @@ completion)` event ends: all ops are complete by then, even if the thread leaves
 `CpuExecutable::ExecuteAsyncOnStream` call is a run as well (`regions.LineRegions`). An op on a pool thread belongs to
 the first run on the way back along its region's flows, and ends no later than that run (`cpu_ops`).
 
-If events record their run and core (`run_keys`), an op that no flow ties to a run belongs to the recorded run.
+If events record their run and core (`run_keys`), an op that no flow ties to a run belongs to the recorded run, which
+then begins no later than the op.
 """
 
 from __future__ import annotations

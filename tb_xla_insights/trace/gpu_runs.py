@@ -180,8 +180,9 @@ def _continues_program(program: Int64) -> NDArray[np.bool_]:
 
 
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
-    """A run's key for each of a GPU's kernels, by start: its execution event; for consecutive kernels without one a
-    unique number, at least the number of events."""
+    """A run's key for each of a GPU's kernels, by start: its execution event; of a kernel without one that of the
+    kernel before it, if that one was under way at the launch; for other consecutive kernels a unique number, at least
+    the number of events."""
     continues, has_execution = _continues_program(program), execution >= 0
     sequence = np.cumsum(~continues)
     last = np.maximum.accumulate(np.where(has_execution, np.arange(len(has_execution)), 0))

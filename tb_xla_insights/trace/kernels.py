@@ -324,7 +324,7 @@ def _is_loop_iteration(
     metadata_index: Int32,
 ) -> cython.bint:
     """Whether an `Execute` is another iteration of a loop op. That is so if the op's event, which ends at `until`,
-    contains an `Execute`, and also the op with which this `Execute` begins."""
+    contains an `Execute`, and also the op with which this `Execute` begins, if it has ops."""
     first_op: cython.Py_ssize_t = execute + 1
     has_execute: cython.bint = False
     has_first_op: cython.bint = first_op >= len(start) or parent[first_op] != execute

@@ -18,7 +18,7 @@ from tb_xla_insights.trace.nesting import nest_events
 MODULES, OPS = "XLA Modules", "XLA Ops"
 _COPIES = ("Memcpy", "Memset")
 _COPY_KERNELS = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
-"""Prefixes of copies between host and device, and of fills, on NVIDIA's and on AMD's streams. AMD's are kernels."""
+"""Prefixes of copies and fills on NVIDIA's and on AMD's streams. AMD's are kernels."""
 
 _OTHER, _COPY, _COPY_KERNEL = range(3)
 """Codes of event names on a GPU's streams."""

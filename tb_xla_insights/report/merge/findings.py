@@ -92,6 +92,7 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     on_minority = 2 * len(rows) <= len(sections)
     shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
+    names = [section.host for section in sections if section.number in rows]
     host = next(section.host for section in sections if rows.get(section.number) is shown_row)
     weight = _weight_function(sections)
     recurrences = Counter(row["recurs"] for row in rows.values())
@@ -106,7 +107,8 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
         detail=_detail_of_hosts(shown_row["detail"], len(rows), len(sections), host, on_minority),
         advice=shown_row["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
-        evidence=shown_row["evidence"] | {"hosts": len(rows), "of_hosts": len(sections), "host": host},
+        evidence=shown_row["evidence"]
+        | {"hosts": len(rows), "of_hosts": len(sections), "host": host, "host_names": names},
         windows=[Window(**window) for window in shown_row["windows"]],
         recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))

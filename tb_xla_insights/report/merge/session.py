@@ -145,7 +145,7 @@ class ReportMerger:
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> HostReport:
         shifts, start_unix_ns, unknown_clocks = _time_base(hosts)
         sections = _on_session_time_base(hosts, shifts)
-        # By host number, since gaps refer to hosts by it: the shift of times and the offset of step indices.
+        # By the number of arrival, by which gaps refer to hosts: the shift of times and the offset of step indices.
         offsets_of_host = {
             host.number: offsets
             for host, *offsets in zip(hosts, shifts, _step_offsets(sections), strict=True)
@@ -240,7 +240,7 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
 
 
 def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:
-    """The hosts' rows on the session's time base, with the session's step indices and host numbers."""
+    """The hosts' rows on the session's time base, with the session's step indices and the hosts' numbers in it."""
     sections = [
         HostSection(number, host.name, shifted(host.rows, shift))
         for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
