@@ -173,3 +173,15 @@ def test_time_of_a_function_is_per_call_of_it(tmp_path: Path) -> None:
     )
     assert callback.evidence["calls"] == 2 * STEPS
     assert "; slow_metric takes 0.240\u202fms each time" in callback.detail
+
+
+@pytest.mark.parametrize("file", ["my metrics.py", "<ipython-input-5-7a3b>"])
+def test_functions_in_any_file_and_in_cells_are_found(tmp_path: Path, file: str) -> None:
+    callback = callback_with_frames(
+        tmp_path,
+        [("custom-call.2", 400, 585)],
+        ("$callback.py:69 __call__", 410, 560),
+        ("$<string>:1 __init__", 411, 300),
+        (f"${file}:6 slow_metric", 720, 240),
+    )
+    assert (callback.evidence["function"], us(callback.evidence["python_ps"])) == ("slow_metric", STEPS * 240)

@@ -70,6 +70,21 @@ def test_run_begins_before_it_was_enqueued() -> None:
     assert contradiction == "Runs begin before they were enqueued (1 of 1), by up to 0.980\u202fms"
 
 
+def test_completion_callback_of_a_run_that_was_matched_by_order() -> None:
+    # The first launch's run is not recorded, so the order gives its enqueuing to the second run.
+    calls = [
+        call
+        for number, start in enumerate((0, 200), 1)
+        for call in (
+            event("DoEnqueueProgram", start, 10, _pt=TO_DEVICE, _p=number),
+            event("CompleteCallbacks", start + 130, 5, _ct=TO_DEVICE, _c=number),
+        )
+    ]
+    run = event("train(7)", 220, 100)
+    trace = capture(thread("python", *calls), Core([event("fusion.1", 220, 100)], [run]))
+    assert describe_clock_contradiction(trace) is None
+
+
 @pytest.mark.parametrize("offset_s", [1.5, -1.5])
 def test_distant_recordings_of_host_and_device(offset_s: float) -> None:
     run = event("train(7)", offset_s * 1e6, 100_000)

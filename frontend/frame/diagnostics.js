@@ -119,7 +119,7 @@ export function createDiagnostics() {
       if (text) fill(text, note.message);
       text?.setAttribute('title', note.message);
     },
-    /** Adds a note, before the others of its kind because it is the newest. @param {Note} note */
+    /** Adds a note as the first one, because it is the newest, in place of the one with its id. @param {Note} note */
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];
       dismissed.delete(keyOf(note));

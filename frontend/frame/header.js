@@ -89,12 +89,13 @@ export function createHeader(on, notes, captureButton) {
     update(ready, chosen, comparedName) {
       shownName = ready.session.name;
       choices.forEach((choice) => { choice.inert = false; });
-      comparison.classList.toggle('hidden', names.length < 2);
+      const otherNames = names.filter((name) => name !== ready.session.name);
+      comparison.classList.toggle('hidden', !otherNames.length);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
         [
           ['', 'none'],
-          ...names.filter((name) => name !== ready.session.name),
+          ...otherNames,
           ...(comparedName && !names.includes(comparedName) ? [comparedName] : []),
         ],
         comparedName,
@@ -111,7 +112,7 @@ export function createHeader(on, notes, captureButton) {
       hosts.textContent =
         chosen.hosts.length === 1
           ? escapeInvisible(chosen.hosts[0])
-          : `${count(chosen.hosts.length)} of ${count(hostNames.length)}${pair}`;
+          : `${count(chosen.hosts.length)} of ${count(hostNames.length)}${escapeInvisible(pair)}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
       const chosenHosts = new Set(chosen.hosts);
       const visible = ready.devices.filter(({ host }) => chosenHosts.has(host));

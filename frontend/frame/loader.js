@@ -1,6 +1,6 @@
 /** Loads a session: polls the server, reports progress, and ends with the session or an error. */
 
-import { get, setFingerprint, post } from '../lib/api.js';
+import { forgetFingerprint, get, post, setFingerprint } from '../lib/api.js';
 import { beginActivity, delay } from '../lib/activity.js';
 import { deviceRows } from '../lib/devices.js';
 
@@ -52,6 +52,7 @@ export function createLoader(on) {
           if ('head' in answer && partial) {
             const { head } = answer;
             hostsShown = head.session.hosts.length;
+            forgetFingerprint(session);
             on.ready({
               ...head,
               devices: deviceRows(head.devices),

@@ -52,6 +52,9 @@ let reportReread = () => {};
  */
 export const setFingerprint = (session, fingerprint) => { fingerprints.set(session, fingerprint); };
 
+/** Leaves the fingerprint out of later requests about a session, as its files may be others. @param {string} session */
+export const forgetFingerprint = (session) => { fingerprints.delete(session); };
+
 /**
  * Sets the action to take once the server has read changed files of an open session.
  * @param {(session: string) => void} action

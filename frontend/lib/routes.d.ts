@@ -1052,7 +1052,7 @@ export interface Executions {
   between: IdleBetweenPrograms[];
   /** Number of pairs of programs that follow each other. */
   between_count: number;
-  /** How far the host runs ahead of the device; `null` where launches are not known. */
+  /** How far the host runs ahead of the device; `null` if no run but each core's first one has a known enqueuing. */
   lead: Lead | null;
   /** The hosts that the answer covers; absent once all hosts are read. */
   partial?: HostCounts;
@@ -1620,9 +1620,9 @@ export interface HostsVerdict {
   text: string;
   /** How much it matters. */
   severity: VerdictSeverity;
-  /** `late`: `hosts` hold up the others; `changing`: a different one each time. */
+  /** `late`: `hosts` hold up the others, or `core` the other cores of the only host; `changing`: a different one each time. */
   kind: LateKind;
-  /** The late hosts, the worst first. */
+  /** The late hosts, the worst first; empty in a session of one host. */
   hosts: number[];
   /** Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or nothing is late. */
   core: string | null;
@@ -2248,9 +2248,9 @@ export interface PairValue {
   a: string;
   /** Cell of the file. */
   b: string;
-  /** Median step of A. */
+  /** Time of A: the one in its cell, or the median step of the session there. */
   a_ps: number;
-  /** Median step of B. */
+  /** Time of B: the one in its cell, or the median step of the session there. */
   b_ps: number;
   /** Number of steps behind each; `null` if the file gives both times. */
   steps: (number | null)[] | null;

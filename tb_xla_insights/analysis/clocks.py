@@ -57,6 +57,7 @@ def _after_completion_ps(trace: Trace) -> Int64:
     clocks are correct. The start counts, because the callback may run before the run's end, after its first output."""
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several runs, the first one counts
+    order = order[runs.join[order] == EXACT]
     enqueue_rows = runs.enqueue_row[order]
     completions = trace.rows_with_metadata(_has_name(trace, _COMPLETION_EVENT))
     producer = trace.flows.producers(completions)

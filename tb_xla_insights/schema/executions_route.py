@@ -45,7 +45,7 @@ class RunColumns(TypedDict):
 
 
 class ExecutionSums(TypedDict):
-    """What the host launches, over all steps."""
+    """What the host launches in the whole capture, also outside of steps."""
 
     executions: list[ExecutionRow]
     """The programs."""
@@ -61,7 +61,7 @@ class ExecutionSums(TypedDict):
     between_count: int
     """Number of pairs of programs that follow each other."""
     lead: Lead | None
-    """How far the host runs ahead of the device; `null` where launches are not known."""
+    """How far the host runs ahead of the device; `null` if no run but each core's first one has a known enqueuing."""
 
 
 class Executions(ExecutionSums, PartialAnswer):

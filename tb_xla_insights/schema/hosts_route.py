@@ -28,9 +28,10 @@ class HostsVerdict(TypedDict):
     severity: VerdictSeverity
     """How much it matters."""
     kind: LateKind
-    """`late`: `hosts` hold up the others; `changing`: a different one each time."""
+    """`late`: `hosts` hold up the others, or `core` the other cores of the only host; `changing`: a different one each
+    time."""
     hosts: list[int]
-    """The late hosts, the worst first."""
+    """The late hosts, the worst first; empty in a session of one host."""
     core: str | None
     """Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or
     nothing is late."""

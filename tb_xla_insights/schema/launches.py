@@ -112,7 +112,7 @@ class Launching(TypedDict):
     fixed: FixedCost | None
     """`null` where there are fewer than three runs to fit."""
     lead: Lead | None
-    """`null` where launches are not known."""
+    """`null` if no run but each core's first one has a known enqueuing."""
 
 
 class EarlyLaunch(TypedDict):

@@ -130,9 +130,9 @@ class PairValue(TypedDict):
     b: str
     """Cell of the file."""
     a_ps: int
-    """Median step of A."""
+    """Time of A: the one in its cell, or the median step of the session there."""
     b_ps: int
-    """Median step of B."""
+    """Time of B: the one in its cell, or the median step of the session there."""
     steps: list[int | None] | None
     """Number of steps behind each; `null` if the file gives both times."""
     p: float | None

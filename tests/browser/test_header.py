@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from browser.conftest import session_named
 from browser.driver import Xi
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 
 def test_the_header_names_session_environment_and_devices(
@@ -65,6 +66,36 @@ def test_in_narrow_windows_the_second_session_is_chosen_in_compare(
     select.select_option(baseline)
     page.get_by_test_id("tab-overview").click()
     expect(select).to_be_visible()
+
+
+def test_a_session_that_is_no_longer_listed_can_be_compared_with_the_only_other_one(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    def keep_one(route: Route) -> None:
+        answer = route.fetch().json()
+        sessions = [session for session in answer["sessions"] if session["name"] == baseline]
+        route.fulfill(json=answer | {"sessions": sessions})
+
+    xi.open(case_study, v="overview")
+    page.route("**/data/sessions*", keep_one)
+    with page.expect_response("**/data/sessions*"):
+        page.evaluate("dispatchEvent(new Event('focus'))")
+    xi.idle()
+    page.get_by_test_id("tab-compare").click()
+    select = page.get_by_test_id("compare-select")
+    expect(select).to_be_visible()
+    assert select.locator("option").all_text_contents() == ["none", baseline]
+
+
+def test_names_of_two_chosen_hosts_do_not_reorder_the_header(xi: Xi, page: Page) -> None:
+    def reverse_a_name(route: Route) -> None:
+        text = route.fetch().text()
+        route.fulfill(content_type="application/json", body=text.replace('-w-3"', '-w-\\u202e3"'))
+
+    for name in ("session", "overview"):
+        page.route(f"**/data/{name}?*", reverse_a_name)
+    xi.open(session_named("synthetic_pod_16_hosts"), v="overview", h="3,5")
+    expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-\\u202e3, w-5")
 
 
 def test_help_lists_the_keys_and_returns_the_focus(xi: Xi, page: Page, baseline: str) -> None:

@@ -29,9 +29,12 @@ _CALLBACK_OPCODES = ("", "custom-call", "send", "send-done", "recv", "recv-done"
 _JAX_CALLER_FRAME = re.compile(r"\$(callback\.py:\d+ __call__|debugging\.py:\d+ .*)")
 """The Python tracer's frame in JAX that calls the user's function."""
 
-_PYTHON_FRAME = re.compile(r"\$([\w.-]+\.py):\d+ (.+)")
+_PYTHON_FRAME = re.compile(r"\$(.+\.py|<ipython-input-.+>):\d+ (.+)")
+"""The Python tracer's frame of a function in a file or a notebook's cell."""
+
 _JAX_FILES = ("callback.py", "debugging.py", "tree_util.py", "core.py", "util.py")
-"""Files of JAX whose functions are between its frame and the user's. Frames record file names without folders."""
+"""Files of JAX whose functions its frame calls beside the user's. Frames record file names without folders, so a user's
+function in a file of such a name is not found."""
 
 
 @dataclass(frozen=True)

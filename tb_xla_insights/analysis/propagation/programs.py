@@ -1,4 +1,4 @@
-"""Reads the programs that ran from a capture, once each."""
+"""Reads from a capture the programs that ran."""
 
 from __future__ import annotations
 
