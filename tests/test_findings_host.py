@@ -186,6 +186,26 @@ def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() ->
     assert "more: host time while the device works" not in finding.detail
 
 
+def test_waits_that_another_finding_counts_are_not_those_between_launches() -> None:
+    """In each step the program waits for 0.6 ms, part of it after the last op of a run in flight, and the runtime for
+    0.3 ms."""
+
+    def step(simulation: Simulation, _: int) -> None:
+        simulation.host("forward", 50)
+        simulation.launch(100, marker=True)
+        name, start, _, stats = simulation.tpu.ops[0].pop()
+        simulation.tpu.ops[0].append((name, start, 40 * US, stats))
+        simulation.host("BlockUntilReady", 600)
+        simulation.host("TensorCollectionBarrier", 300)
+
+    by_id = findings(simulate(6, step)[0])
+    assert by_id["sync_every_step"].cost_ps
+    limit = by_id["dispatch_overhead"]
+    assert "while nothing is queued and the host waits (mostly in TensorCollectionBarrier)" in limit.detail
+    assert "in flight" not in limit.detail
+    assert limit.advice.startswith("Do not wait for results between launches (TensorCollectionBarrier)")
+
+
 def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
     tpu = loop()
     tpu.on_main("PjRtComputationClient::TransferToDevice", 2 * STEP + LAUNCH - 310, 300, total_size=10**6)
