@@ -19,8 +19,8 @@ class Ledger:
 
     `by_class_ps`: a row per gap, a column per class; `remaining_ps`: the part of it that no finding has taken. `before`
     and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
-    unknown. `taken_waits`: the windows within which findings took the waits. `explained`: by a finding's id, the time it
-    took from each gap.
+    unknown. `taken_waits`: the windows within which findings took the waits. `explained`: by a finding's id, the time
+    it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
