@@ -218,6 +218,23 @@ def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
     )
 
 
+def test_sends_and_reads_are_both_named() -> None:
+    """Another step has an early execution, so that no other finding counts the reads."""
+    tpu = loop(steps=8)
+    for i in range(8):
+        tpu.on_main("PjRtComputationClient::TransferToDevice", i * STEP + 260, 240, total_size=10**6)
+    for i in (2, 4):
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 510, 40, total_size=10**6)
+    early = 5 * STEP + 510
+    tpu.launch(early, (early + 2, 5), (early + 10, 10), program="early(8)")
+    tpu.on_main("PjRtComputationClient::TransferFromDevice", early + 5, 20, total_size=10**6)
+    by_id = findings(tpu.trace())
+    assert by_id["early_sync"].cost_ps
+    transfer = by_id["transfer_bound"]
+    assert transfer.evidence["from_device_idle_ps"] > 0
+    assert " a step while 1.0\u202fMB are sent (1 transfer) or the host reads from it" in transfer.detail
+
+
 def test_transfers_between_steps_have_no_number_per_step() -> None:
     tpu = Tpu()
     for i in range(4):
