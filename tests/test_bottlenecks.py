@@ -112,6 +112,16 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert with_bottlenecks(document) == document
 
 
+def test_advice_about_an_op_of_two_annotations_is_about_all_of_its_time() -> None:
+    elsewhere = op("fusion.1", "s/mlp", 250_000, 5_000_000, 25_000)
+    findings = with_bottlenecks(report(ATTENTION, elsewhere, MLP))["findings"]
+    worst = next(row for row in findings if row["id"] == BELOW_ROOFLINE)
+    assert worst["cost_ps"] == 400_000
+    assert (
+        worst["advice"].replace("\u202f", " ").endswith("it takes 0.8 µs each time, and has work for 0.2 µs.")
+    )
+
+
 def test_a_name_that_contains_a_slash_is_given_whole() -> None:
     document = with_bottlenecks(report(op("fusion.1", "s/net/attention", 500_000, 10_000_000, 50_000), MLP))
     worst = next(row for row in document["findings"] if row["id"] == BELOW_ROOFLINE)

@@ -185,3 +185,19 @@ def test_functions_in_any_file_and_in_cells_are_found(tmp_path: Path, file: str)
         (f"${file}:6 slow_metric", 720, 240),
     )
     assert (callback.evidence["function"], us(callback.evidence["python_ps"])) == ("slow_metric", STEPS * 240)
+
+
+def test_place_and_function_are_those_of_the_kind_with_most_time(tmp_path: Path) -> None:
+    callback = callback_with_frames(
+        tmp_path,
+        [("custom-call.2", 400, 200), ("debug_print.4", 600, 385)],
+        ("$callback.py:69 __call__", 410, 180),
+        ("$metrics.py:6 slow_metric", 420, 160),
+        ("$debugging.py:69 _flat_callback", 610, 100),
+        ("$logs.py:6 show", 620, 50),
+    )
+    assert callback.detail.startswith(
+        "The device waits 0.585\u202fms a step, mostly for jax.debug.print; show takes 50.0\u202fµs each time; "
+    )
+    assert callback.advice.startswith("Remove show from the program")
+    assert callback.evidence["place"] is None

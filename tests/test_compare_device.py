@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from build import trace_of
-from captures import comparison_document, session
+from captures import Core, capture, comparison_document, session, thread
+from launching import US
+from loops import loop
 from programs import Step, training
 from synthetic.writer import Space
 
@@ -94,6 +96,20 @@ def test_unknown_device_work_is_not_compared(
     assert "On the device" not in text
     idle = text.partition("Idle time per step and core")[2].partition("\n\n")[0]
     assert re.search(r"\n *all +– +\d", idle)
+
+
+def test_hosts_without_device_work_shorten_no_op() -> None:
+    tpu = loop(steps=8)
+    host_threads, core = (
+        (thread("python", *tpu.main), thread("executor", *tpu.executor)),
+        Core(tpu.ops[0], tpu.runs[0]),
+    )
+    with_devices, without_devices = (capture(*host_threads, *cores, host="b") for cores in ([core], []))
+    first_host = capture(*host_threads, core, host="a")
+    document = work(session(first_host, with_devices), session(first_host, without_devices))
+    for row in document["annotations"] + document["ops"]:
+        assert row["a_ps"] == row["b_ps"] == 500 * US
+        assert (row["p"], row["verdict"]) == (1, "same")
 
 
 def test_a_slower_op_and_its_share_of_the_step(before: SessionTrace, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from build import trace_of
-from captures import Core, capture, session
+from captures import Core, capture, session, thread
+from launching import US, Tpu
 from synthetic import transformer
 from synthetic.writer import Space
 from tpu_ops import Op, tpu_trace
@@ -110,6 +111,22 @@ def test_steps_of_one_number_are_chosen_by_their_index_too() -> None:
     for link in ("7", "7.5"):  # other views count the steps of all hosts
         document = device_view(trace, "0.0", link)
         assert (document["chosen"]["steps"], document["stale"]) == ("7.0", False)
+
+
+def test_on_all_hosts_a_repeated_number_is_the_same_repetition() -> None:
+    """The second host's capture ends before the second step of number 8."""
+    traces = []
+    for host, step_count in {"a": 4, "b": 3}.items():
+        tpu = Tpu()
+        for index in range(step_count):
+            tpu.step(1000 * index, 900, 7 + index % 2)
+            tpu.launch(1000 * index + 10, (1000 * index + 20, 5), (1000 * index + 30, 100 * 2**index))
+        threads = thread("python", *tpu.main), thread("executor", *tpu.executor)
+        traces.append(capture(*threads, Core(tpu.ops[0], tpu.runs[0]), host=host))
+    hosts = session(*traces)
+    for step, own_us in {"7.0": 2 * 100, "7.2": 2 * 400, "8.1": 2 * 200, "8.3": 800}.items():
+        document = device_view(hosts, "all", step)
+        assert (document["chosen"]["steps"], document["total"]["self_ps"]) == (step, own_us * US)
 
 
 def test_a_mean_step_without_steps_is_replaced() -> None:

@@ -186,6 +186,26 @@ def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() ->
     assert "more: host time while the device works" not in finding.detail
 
 
+def test_waits_that_another_finding_counts_are_not_those_between_launches() -> None:
+    """In each step the program waits for 0.6 ms, part of it after the last op of a run in flight, and the runtime for
+    0.3 ms."""
+
+    def step(simulation: Simulation, _: int) -> None:
+        simulation.host("forward", 50)
+        simulation.launch(100, marker=True)
+        name, start, _, stats = simulation.tpu.ops[0].pop()
+        simulation.tpu.ops[0].append((name, start, 40 * US, stats))
+        simulation.host("BlockUntilReady", 600)
+        simulation.host("TensorCollectionBarrier", 300)
+
+    by_id = findings(simulate(6, step)[0])
+    assert by_id["sync_every_step"].cost_ps
+    limit = by_id["dispatch_overhead"]
+    assert "while nothing is queued and the host waits (mostly in TensorCollectionBarrier)" in limit.detail
+    assert "in flight" not in limit.detail
+    assert limit.advice.startswith("Do not wait for results between launches (TensorCollectionBarrier)")
+
+
 def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
     tpu = loop()
     tpu.on_main("PjRtComputationClient::TransferToDevice", 2 * STEP + LAUNCH - 310, 300, total_size=10**6)
@@ -196,6 +216,23 @@ def test_a_transfer_in_one_step_is_not_one_of_each_step() -> None:
     assert by_id["annotations_not_propagated"].detail.startswith(
         "The only annotation does not reach the device: "
     )
+
+
+def test_sends_and_reads_are_both_named() -> None:
+    """Another step has an early execution, so that no other finding counts the reads."""
+    tpu = loop(steps=8)
+    for i in range(8):
+        tpu.on_main("PjRtComputationClient::TransferToDevice", i * STEP + 260, 240, total_size=10**6)
+    for i in (2, 4):
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 510, 40, total_size=10**6)
+    early = 5 * STEP + 510
+    tpu.launch(early, (early + 2, 5), (early + 10, 10), program="early(8)")
+    tpu.on_main("PjRtComputationClient::TransferFromDevice", early + 5, 20, total_size=10**6)
+    by_id = findings(tpu.trace())
+    assert by_id["early_sync"].cost_ps
+    transfer = by_id["transfer_bound"]
+    assert transfer.evidence["from_device_idle_ps"] > 0
+    assert " a step while 1.0\u202fMB are sent (1 transfer) or the host reads from it" in transfer.detail
 
 
 def test_transfers_between_steps_have_no_number_per_step() -> None:

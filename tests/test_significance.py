@@ -197,6 +197,13 @@ class TestCompilations:
         assert median_test(a, b, shown_difference=-10) == PermutationResult(1.0, 10)
 
 
+def test_equal_medians_do_not_contradict_a_shown_difference() -> None:
+    a, b = step_sample([10] * 6 + [20] * 5), step_sample([5] * 5 + [10] * 6)
+    results = [median_test(*samples, difference) for samples in ((a, b), (b, a)) for difference in (-1, 0, 1)]
+    assert len(set(results)) == 1
+    assert results[0].is_significant
+
+
 class TestFewSteps:
     def test_four_in_each_session_suffice(self) -> None:
         assert (

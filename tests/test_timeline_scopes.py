@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import Core, capture, session, thread
+from captures import Core, Event, capture, session, thread
+from gpus import US, event, gpu, kernel, nested
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Step, training
@@ -85,6 +86,49 @@ def test_recorded_rows_of_name_scopes_are_unchanged() -> None:
     timeline.find_scopes()
     assert timeline.rows() == {"more_rows": False, "rows": recorded_rows}
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
+
+
+def test_a_recorded_scope_within_an_annotation_of_the_host_has_its_path() -> None:
+    core = Core(
+        [("add", 10, 20, {"tf_op": "model/add:Add"})], lines={"TensorFlow Name Scope": [("model", 10, 20)]}
+    )
+    host = thread("python", ("train", 0, 90, {"_r": 1}), ("model", 1, 5))
+    timeline = Timeline(session(capture(host, core)))
+    assert timeline.annotation_at("h0.d0.scopes", 10, 0)["path"] == "train/model"
+
+
+def test_a_slice_that_begins_inside_an_op_has_the_reason_of_that_op() -> None:
+    ops = [("while.1", 0, 100, {"tf_op": "while:While"}), ("add", 20, 20, {"tf_op": "model/add:Add"})]
+    host = thread("python", ("train", 0, 90, {"_r": 1}), ("model", 1, 5))
+    timeline = Timeline(session(capture(host, Core(ops, [("jit_f(7)", 0, 100)]))))
+    timeline.find_scopes()
+    for start in (0, 40):
+        stats = timeline.event_at("h0.d0.scopes", start, 0)["stats"]
+        assert [stat["name"] for stat in stats] == ["bare: 1 op"]
+
+
+def test_a_slice_belongs_to_the_step_of_its_run_also_where_runs_overlap() -> None:
+    """The second step's run begins on the second stream before the first step's last kernel."""
+
+    def scoped(start: float, duration: float, call: int) -> Event:
+        name, start_ps, duration_ps, stats = kernel(start, duration, call)
+        return name, start_ps, duration_ps, {**stats, "tf_op": "train/model/mul"}
+
+    steps = [event("train", start, 40, _r=1, step_num=number) for number, start in enumerate((0, 50))]
+    calls = nested((5, 20, [(1, 10), (2, 15)]), (55, 20, [(3, 60), (4, 65)]))
+    streams = {"Stream #2(Kernel)": [scoped(70, 10, 3)]}
+    device = gpu(scoped(20, 30, 1), scoped(80, 40, 2), scoped(125, 20, 4), streams=streams)
+    timeline = Timeline(session(capture(thread("python", *steps, *calls), device)))
+    timeline.find_scopes()
+    step_at = {at: timeline.annotation_at("h0.d0.scopes", at * US, 0)["step"] for at in (20, 70, 80, 125)}
+    assert step_at == {20: 0, 70: 1, 80: 0, 125: 1}
+
+
+def test_steps_that_overlap_are_found_in_any_lane() -> None:
+    steps = [("1", 0, 300), ("2", 200, 300), ("3", 450, 200)]
+    core = Core([("dot", 0, 650)], lines={"Steps": steps})
+    timeline = Timeline(session(capture(thread("python", ("load", 0, 900)), core)))
+    assert [timeline.annotation_at("h0.steps", start)["step"] for _, start, _ in steps] == [0, 1, 2]
 
 
 def test_an_empty_line_of_name_scopes_does_not_replace_the_scopes_of_ops() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
-from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest
+from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest, StepSample
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.view_data import view_data_of_hosts
@@ -41,7 +42,8 @@ def compare_device_work(
     a: SessionTotals, b: SessionTotals, test: PermutationTest, programs: Iterable[Row]
 ) -> ComparedDeviceWork:
     """Compares the own time of ops per step and core, the largest difference first; empty if a session has no steps,
-    or recorded no ops. `programs`: the rows of `match_programs`.
+    or recorded no ops. Steps of hosts whose devices recorded no work are left out. `programs`: the rows of
+    `match_programs`.
 
     `annotations` have a row per `path` (None: no annotation), whose differences add up to that of all ops. `ops` have a
     row per op: `program` (A's name if A has it), `annotation`, `category`, `kind`, `presence`, and the ops that the row
@@ -49,8 +51,11 @@ def compare_device_work(
     share of A's mean step. Differences are judged among those of all rows (`PermutationTest.test_many_means`); ops of
     kind `work` and others, such as waits and collectives, are tested separately.
     """
-    if not all(session.steps and session.report["ops"] for session in (a, b)):
+    steps_a, steps_b = ([*compress(session.steps, session.has_device_work)] for session in (a, b))
+    if not (steps_a and steps_b and a.report["ops"] and b.report["ops"]):
         return {"annotations": [], "ops": []}
+    if len(steps_a) < len(a.steps) or len(steps_b) < len(b.steps):
+        test = PermutationTest(StepSample.from_rows(steps_a), StepSample.from_rows(steps_b))
     names_in_a = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
     work_a, work_b = _SessionWork(a, {}), _SessionWork(b, names_in_a)
     judge = _Judge(a, b, test)
@@ -101,14 +106,15 @@ class _Judge:
 
 
 class _SessionWork:
-    """The ops of one session, each with its time per step and core. `common_names`: A's name of each program that has
-    another name in this session."""
+    """The ops of one session, each with its time per core in the steps of hosts with device work. `common_names`: A's
+    name of each program that has another name in this session."""
 
     def __init__(self, session: SessionTotals, common_names: Mapping[str, str]) -> None:
         self._hosts: list[OpTimes] = view_data_of_hosts(session.session, "op_times")
         self._steps_of_hosts: list[int] = view_data_of_hosts(session.session, "steps")
         self._common_names = common_names
-        self.no_time: Floats = np.zeros(sum(self._steps_of_hosts))
+        self._has_work = np.array(session.has_device_work, np.bool_)
+        self.no_time: Floats = np.zeros(int(self._has_work.sum()))
         self._rows: dict[Key, Op] = {
             (self._common_name(row["program"]), row["op"], row["annotation"]): row
             for row in session.report["ops"]
@@ -126,10 +132,12 @@ class _SessionWork:
         for host, steps in zip(self._hosts, self._steps_of_hosts, strict=True):
             summed_ops = {("", "", path): step_times for path, step_times in host.rest.items()}
             for (program, op, path), step_times in (host.ops | summed_ops).items():
-                total = times.setdefault((self._common_name(program), op, path), self.no_time.copy())
+                total = times.setdefault(
+                    (self._common_name(program), op, path), np.zeros(len(self._has_work))
+                )
                 total[first : first + steps] += step_times / max(1, host.device_count)
             first += steps
-        return times
+        return {key: total[self._has_work] for key, total in times.items()}
 
     @cached_property
     def by_annotation(self) -> dict[str | None, Floats]:

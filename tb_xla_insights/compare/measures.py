@@ -113,7 +113,7 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         return _row(name, label, unit, pair, better, test.test_means(a.values(value), b.values(value)))
 
     def per_core(name: str, label: str, key: str, value: Callable[[Row], int]) -> Measure:
-        is_known = all(step["device_work_ps"] is not None for session in (a, b) for step in session.steps)
+        is_known = all(a.has_device_work + b.has_device_work)
         result = test.test_means(a.values(value), b.values(value)) if is_known else None
         return _row(name, label, "ps", (a.step_idle.get(key), b.step_idle.get(key)), better_time, result)
 

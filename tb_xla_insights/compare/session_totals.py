@@ -47,6 +47,11 @@ class SessionTotals:
         return (2 * total + count) // (2 * count) if count else None
 
     @cached_property
+    def has_device_work(self) -> list[bool]:
+        """Per step, whether devices of its host recorded work."""
+        return [step["device_work_ps"] is not None for step in self.steps]
+
+    @cached_property
     def sample(self) -> StepSample:
         """The steps for the test of means."""
         return StepSample.from_rows(self.steps)

@@ -211,7 +211,7 @@ def median_test(
         for sample, size in zip((a, b), sizes, strict=True)
     ]
     result = PermutationTest(a, b).test_medians(*times)
-    if not result.is_significant or (median_low(times[1]) > median_low(times[0])) == (shown_difference > 0):
+    if not result.is_significant or (median_low(times[1]) - median_low(times[0])) * shown_difference >= 0:
         return result
     return PermutationResult(1.0, abs(shown_difference))
 

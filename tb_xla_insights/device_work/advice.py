@@ -50,7 +50,8 @@ def advice_for(
     rows: Sequence[Row], above_ps: Sequence[float], peaks: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> str | None:
     """Returns a sentence of advice for some ops; None if no advice applies. `rows`: the ops, sorted by their time above
-    the roofline, the longest first; `above_ps`: that time of each. `peaks` and `environment` are the report's."""
+    the roofline, the longest first, with their own time in all annotations; `above_ps`: the time of each above the
+    roofline. `peaks` and `environment` are the report's."""
     total_ps = sum(above_ps)
     if not total_ps:
         return None

@@ -305,7 +305,8 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         return None
     rows = sorted(worst.rows, key=lambda row: -time_above_roofline(row))
     peaks, environment = document["device_work"]["peaks"], document["environment"]
-    advice = advice_for(rows, [time_above_roofline(row) for row in rows], peaks, environment)
+    above_ps = [time_above_roofline(row) for row in rows]
+    advice = advice_for(_with_times_of_ops(rows, document["ops"]), above_ps, peaks, environment)
     host_time, devices_time = brief_times(host_ps, by_devices_ps)
     is_single_host = len({step["host"] for step in document["steps"]}) == 1
     limit = f"The {'host itself' if is_single_host else 'slowest host'} needs {host_time} a step"
@@ -335,6 +336,19 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "kind": "limit",
         "step_ps": document["mistakes"]["step_ps"] or mean_ps,
     }
+
+
+def _with_times_of_ops(rows: Iterable[Row], all_rows: Iterable[Row]) -> list[Row]:
+    """Returns rows with the time of their op in all its annotations. In the report, the time of a row is that in one
+    annotation, but its executions are all those of the op."""
+
+    def op_of(row: Row) -> tuple[str, str, int]:
+        return row["program"], row["op"], row["executions"]  # programs of one name rarely run equally often
+
+    time_of_op: Counter[tuple[str, str, int]] = Counter()
+    for row in all_rows:
+        time_of_op[op_of(row)] += row["self_ps"]
+    return [row | {"self_ps": time_of_op[op_of(row)]} for row in rows]
 
 
 def _op_text(row: Row) -> str:

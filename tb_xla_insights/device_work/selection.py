@@ -81,7 +81,7 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
     hosts = []
     for host, devices in devices_of_host.items():
         trace = traces[host]
-        index = _find_step(_step_names(trace, offsets[id(trace)]), step)
+        index = _find_same_step(_step_names(trace, offsets[id(trace)]), names, step_index)
         if step in (MEAN, ALL) or index is not None:
             count = len(find_steps(trace)) if step == MEAN else 1
             hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
@@ -141,6 +141,19 @@ def _find_step(names: list[str], step: str | None) -> int | None:
     numbers = [name.partition(".")[0] for name in names]
     number = (step or "").partition(".")[0]
     return numbers.index(number) if number in numbers else None
+
+
+def _find_same_step(names: list[str], first_names: list[str], first_index: int | None) -> int | None:
+    """Returns the index of the step that a host executes together with a step of the first host: of several with its
+    number, the one that as many precede; None if there is none."""
+    if first_index is None:
+        return None
+    first_numbers, numbers = (
+        [name.partition(".")[0] for name in host_names] for host_names in (first_names, names)
+    )
+    number = first_numbers[first_index]
+    indices = [index for index, other_number in enumerate(numbers) if other_number == number]
+    return next(iter(indices[first_numbers[:first_index].count(number) :]), None)
 
 
 def _default_step(trace: Trace, devices: list[int]) -> int | None:

@@ -57,10 +57,11 @@ class ScopeTrack(Track):
 
     def step_of(self, event: RowEvent) -> int:
         """The index of the step whose launch started the run of a slice, -1: none."""
-        launches = find_launches(self.trace)
-        runs = launches.runs.of_device(self.device_number)
-        index = int(np.searchsorted(launches.runs.start_ps[runs], event.start_ps, "right")) - 1
-        return int(launches.step_of_run[runs][index]) if index >= 0 else -1
+        intervals = self.trace.devices[self.device_number].ops
+        running = (intervals.start_ps <= event.start_ps) & (intervals.end_ps > event.start_ps)
+        op = np.flatnonzero(running)[-1]  # of running ops, the one that started last is shown
+        run = find_ops(self.trace).devices[self.device_number].run[op]
+        return int(find_launches(self.trace).step_of_run[run]) if run >= 0 else -1
 
     def enclosing(self, event: RowEvent) -> list[RowEvent]:
         """The slices that enclose a slice, the outermost first."""
@@ -81,8 +82,9 @@ class ScopeTrack(Track):
 
     def _reasons(self, event: RowEvent) -> dict[str, str]:
         ops, intervals = find_ops(self.trace), self.trace.devices[self.device_number].ops
-        low, high = np.searchsorted(intervals.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
-        keys = ops.devices[self.device_number].key[low:high].tolist()
+        end_ps = event.start_ps + event.duration_ps
+        is_in_slice = (intervals.start_ps < end_ps) & (intervals.end_ps > event.start_ps)
+        keys = ops.devices[self.device_number].key[is_in_slice].tolist()
         reasons = {}
         for state in range(BARE, len(STATES)):
             kinds = Counter(operation_of(ops, key) for key in keys if ops.state[key] == state)

@@ -26,9 +26,9 @@ _EXACT = "name:"
 def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> SearchAnswer:
     """Finds the events of these hosts whose name contains the query, ignoring case, or after `name:` equals it.
 
-    Long names, which include an op's operands, are searched only if no displayed name matches. Each event is found
-    once, in its home row; with `rows`, in each of those rows. Events that threads do not show are found only by the
-    start of their names: a search for an op should not find the end of the op.
+    Long names, which include an op's operands, are searched only on hosts where no displayed name matches. Each event
+    is found once, in its home row; with `rows`, in each of those rows. Events that threads do not show are found only
+    by the start of their names: a search for an op should not find the end of the op.
     """
     results = _Results()
     for host in hosts if query else []:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.step_times import traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
@@ -119,9 +119,10 @@ class Timeline:
             if index < len(host.row) and host.row[index] == row_event.event:
                 path, step = host.path_texts[host.path[index]], int(host.step[index])
         elif track.head.kind == "scopes":
-            path = "/".join(self.hosts[track.host_number].details.names(row_event))
+            scope = "/".join(self.hosts[track.host_number].details.names(row_event))
+            path = host_annotations(track.trace).paths.path_of(scope)
         elif track.head.kind == "steps":
-            step = row_event.index
+            step = [candidate.row for candidate in find_steps(track.trace)].index(row_event.event)
         return {"path": path, "step": step_offset + step if step >= 0 else None, "device": track.head.device}
 
     def _event_at(self, row_id: str, start_ps: int, depth: int | None) -> RowEvent:

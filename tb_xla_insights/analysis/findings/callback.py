@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import PurePath
 
 import numpy as np
@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_time
 
 _PUBLIC_NAMES = {
@@ -35,11 +35,12 @@ _PUBLIC_NAMES = {
 
 
 def host_callback(facts: Facts) -> Finding | None:
-    """Time in which cores wait for Python functions that their programs call."""
+    """Time in which cores wait for Python functions that their programs call. Place and function are those of the kind
+    of callback with most time."""
     trace, count = facts.trace, 0
     waits: list[Intervals] = []
-    kind_times, frame_times = Counter[str](), Counter[Frame]()
-    function_times, function_calls = Counter[str](), Counter[str]()
+    kind_times, frame_times_of_kind = Counter[str](), defaultdict[str, Counter[Frame]](Counter)
+    rows_of_kind = defaultdict[str, list[Int32]](list)
     windows: list[Window] = []
     steps: set[int] = set()
     ops, launches = find_ops(trace), find_launches(trace)
@@ -51,26 +52,28 @@ def host_callback(facts: Facts) -> Finding | None:
         op_keys = ops.devices[index].key[callbacks.op]
         for key in np.unique(op_keys).tolist():
             time = int(duration_ps[op_keys == key].sum())
-            kind = str(callback_primitive(ops, key))
-            kind_times[_PUBLIC_NAMES.get(kind, kind)] += time
+            primitive = str(callback_primitive(ops, key))
+            kind = _PUBLIC_NAMES.get(primitive, primitive)
+            kind_times[kind] += time
+            rows_of_kind[kind].append(device.ops.row[callbacks.op[op_keys == key]])
             if frame := callback_frame(ops, key):
-                frame_times[frame] += time
+                frame_times_of_kind[kind][frame] += time
         run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
         windows += [
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in callbacks.op.tolist()
         ]
-        times, calls = callback_functions(trace, device.ops.row[callbacks.op])
-        function_times += times
-        function_calls += calls
     if not count:
         return None
     kind = kind_times.most_common(1)[0][0]
+    frame_times = frame_times_of_kind[kind]
+    function_times, function_calls = callback_functions(trace, np.concatenate(rows_of_kind[kind]))
     name = function_times.most_common(1)[0][0] if function_times else None
     frame = frame_times.most_common(1)[0][0] if frame_times else None
     location = f" ({PurePath(frame.file).name}:{frame.line})" if frame else ""
     frequency, waiting_ps = facts.frequency_of(steps), sum(times.total_ps for times in waits)
+    mostly = ", mostly" if max(len(kind_times), len(frame_times)) > 1 else ""
     call_text = (
         f"; {name} takes {brief_time(function_times[name] // function_calls[name])} each time" if name else ""
     )
@@ -78,7 +81,7 @@ def host_callback(facts: Facts) -> Finding | None:
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)} for {kind}{location}{call_text}.",
+        f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)}{mostly} for {kind}{location}{call_text}.",
         _advice(kind, name, location),
         waiting_ps,
         {

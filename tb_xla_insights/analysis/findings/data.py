@@ -170,12 +170,14 @@ def transfer_bound(facts: Facts) -> Finding | None:
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
     is_per_step = frequency in ("every_step", "some_steps")
-    activity = _transfer_text(to_device, is_per_step) if sends else "the host reads from it"
+    activities = ["the host reads from it"] if read_ps else []
+    if send_ps:
+        activities.insert(0 if sends else 1, _transfer_text(to_device, is_per_step))
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _transfer_brief(to_device, sends, is_per_step),
-        f"{facts.idle_text(taken_ps, frequency)} while {activity}{elsewhere.text}.",
+        f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants created on the device."
         if sends

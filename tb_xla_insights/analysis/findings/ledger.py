@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -19,7 +19,8 @@ class Ledger:
 
     `by_class_ps`: a row per gap, a column per class; `remaining_ps`: the part of it that no finding has taken. `before`
     and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
-    unknown. `explained`: by a finding's id, the time it took from each gap.
+    unknown. `taken_waits`: the windows within which findings took the waits. `explained`: by a finding's id, the time
+    it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -31,6 +32,7 @@ class Ledger:
         self.step: Int32 = gaps.step[starved]
         self.by_class_ps = gaps.by_class_ps[starved]
         self.remaining_ps = self.by_class_ps.copy()
+        self.taken_waits = span_intervals(0, 0)
         self.explained: dict[str, Int64] = {}
         launch_of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = launch_of_run[gaps.before_run[starved]]
@@ -53,6 +55,8 @@ class Ledger:
         """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
+        if "wait" in classes:
+            self.taken_waits = union_all([self.taken_waits, windows])
         taken_by_class = np.minimum(inside[:, columns], self.remaining_ps[:, columns])
         self.remaining_ps[:, columns] -= taken_by_class
         taken_ps: Int64 = taken_by_class.sum(axis=1)

@@ -24,7 +24,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 @dataclass(frozen=True)
 class Waiting:
     """Idle time of one kind: `taken_ps`, the time from each gap (see `Ledger.take`), and `longest_wait`, the name of
-    the event in which the host waits longest (None if unknown)."""
+    the event in which the host waits longest of it (None if unknown)."""
 
     taken_ps: Int64
     longest_wait: str | None
@@ -49,8 +49,11 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
         return Waiting(np.zeros_like(taken_ps), None)
     names = Counter[str]()
     facts.ledger.remaining_ps[:, WAIT] -= taken_ps
-    for _, idle, flight in _by_device(facts.ledger):
-        names.update(_wait_times(facts.trace, idle.within(flight) if in_flight else idle.without(flight)))
+    for gaps, flight in _by_device(facts.ledger):
+        has_waits = gaps[taken_ps[gaps] > 0]
+        idle = union(facts.ledger.start_ps[has_waits], facts.ledger.end_ps[has_waits])
+        idle = idle.within(flight) if in_flight else idle.without(flight)
+        names.update(_wait_times(facts.trace, idle.without(facts.ledger.taken_waits)))
     longest = names.most_common(1)
     return Waiting(taken_ps, longest[0][0] if longest and longest[0][1] else None)
 
@@ -58,23 +61,22 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
 def _in_flight_ps(ledger: Ledger) -> Int64:
     """Per gap, the remaining time in which the host waits while a run of its device is in flight."""
     waits_ps = np.zeros(len(ledger), np.int64)
-    for gaps, _, flight in _by_device(ledger):
+    for gaps, flight in _by_device(ledger):
+        windows = flight.without(ledger.taken_waits)
         inside = class_times_inside(
-            host_class_segments(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps]
+            host_class_segments(ledger.trace), windows, ledger.start_ps[gaps], ledger.end_ps[gaps]
         )
         waits_ps[gaps] = inside[:, WAIT]
     return np.minimum(waits_ps, ledger.remaining_ps[:, WAIT])
 
 
-def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, Intervals]]:
-    """Per device: the indices of its starved gaps, their intervals, and when any of its runs is in flight (enqueued but
-    not ended)."""
+def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals]]:
+    """Per device: the indices of its starved gaps, and when any of its runs is in flight (enqueued but not ended)."""
     runs = find_launches(ledger.trace).runs
     enqueued_ps = np.where(runs.enqueue_row >= 0, runs.enqueue_ps, runs.start_ps)
     for device in np.unique(ledger.device).tolist():
         gaps, rows = np.flatnonzero(ledger.device == device), runs.of_device(device)
-        idle = union(ledger.start_ps[gaps], ledger.end_ps[gaps])
-        yield gaps, idle, union(enqueued_ps[rows], runs.end_ps[rows])
+        yield gaps, union(enqueued_ps[rows], runs.end_ps[rows])
 
 
 def _wait_times(trace: Trace, intervals: Intervals) -> Counter[str]:
