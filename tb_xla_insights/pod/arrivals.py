@@ -177,6 +177,7 @@ def _compute_arrivals(
         on_own_clocks.end_ps[rows],
         on_own_clocks.present[rows],
         on_own_clocks.instruction[rows],
+        on_own_clocks.group[rows],
         alignment.component,
         alignment.shift_ps,
         base_ps,
