@@ -10,7 +10,7 @@ import pytest
 from build import trace_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pods import recorded_trace
+from pods import inputs, recorded_trace
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS, US
@@ -19,6 +19,7 @@ from tb_xla_insights.pod import instances
 from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals
 from tb_xla_insights.pod.clocks import Clocks, relate_clocks
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
+from tb_xla_insights.pod.comparison import compare_hosts
 from tb_xla_insights.pod.groups import Groups
 
 AHEAD_PS = (0, 3 * MS, -2 * MS, 7 * MS, -900 * US, 12 * US)
@@ -144,6 +145,17 @@ def test_cores_of_a_host_in_different_groups(hosts: int, cores: int) -> None:
     assert arrivals.shared_count.tolist() == [12 * 3 * cores] * hosts
 
 
+def test_groups_of_the_cores_of_a_host_count_once() -> None:
+    """One host is late by 30 ms in each step, whether its cores are in one group or in four."""
+    hosts = inputs(replace(POD, hosts=4, cores=4, delays=(Delay(2, "input", 30 * MS),)))
+    groups = dict.fromkeys(NAMES, groups_across(4, 4))
+    apart = [replace(host, collectives=with_core_groups(host.collectives, groups)) for host in hosts]
+    late_hosts, late_hosts_apart = compare_hosts(hosts).late_hosts, compare_hosts(apart).late_hosts
+    assert late_hosts_apart.parties == late_hosts.parties == [2]
+    assert late_hosts_apart.waits_ps == pytest.approx(late_hosts.waits_ps, rel=0.01)
+    assert late_hosts_apart.saved_ps == pytest.approx(late_hosts.saved_ps, rel=0.01)
+
+
 def test_unrecorded_groups_give_no_clocks() -> None:
     """The ends of two stages, mistaken for one, contradict those of their common collective."""
     training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), programs_have_groups=False)
@@ -196,7 +208,9 @@ def clocks_of(ends: np.ndarray, present: np.ndarray) -> Clocks:
     hosts = ends.shape[1]
     no_shift = np.zeros(hosts, np.int64)
     instruction, component = np.zeros(len(ends), np.int32), np.zeros(hosts, np.int32)
-    return relate_clocks(ends, present, instruction, instruction, component, no_shift, no_shift)
+    return relate_clocks(
+        ends, present, instruction, np.arange(len(ends), dtype=np.int32), component, no_shift, no_shift
+    )
 
 
 @settings(max_examples=30)

@@ -39,7 +39,7 @@ def random_arrivals(hosts: int, steps: int, seed: int) -> Arrivals:
     end = np.broadcast_to(begin.max(axis=1, keepdims=True) + MS, begin.shape)
     step, present = np.arange(steps, dtype=np.int32), np.ones(begin.shape, np.bool_)
     only_one = np.zeros(steps, np.int32)
-    instances = Instances(only_one, only_one, step, present, begin, begin, end, [])
+    instances = Instances(only_one, step, step, present, begin, begin, end, [])
     zeros, end_count = np.zeros(hosts, np.int64), np.full(hosts, steps, np.int32)
     clocks = Clocks(zeros, zeros, np.zeros(hosts), zeros + US, zeros, end_count, np.ones(hosts, np.bool_))
     parties, shared = (ONE_HOST,) * hosts, SharedInstructions([], [], [], [])

@@ -20,8 +20,8 @@ MAX_ENDS = 2_000
 """Ends that are used at most, evenly over the capture: more do not improve the median."""
 
 RESIDUAL_DIVISOR = 8
-"""A clock is not known if its residual exceeds the time between two ends of one collective in one group, divided by
-this number."""
+"""A clock is not known if its residual exceeds the time between two executions of one collective, divided by this
+number."""
 
 _MAX_ITERATIONS = 30
 _CONVERGED_PS = 1_000.0
@@ -69,7 +69,7 @@ def relate_clocks(
     ends_ps: Int64,
     present: NDArray[np.bool_],
     instruction: Int32,
-    group: Int32,
+    execution: Int32,
     component: Int32,
     shift_ps: Int64,
     base_ps: Int64,
@@ -77,8 +77,8 @@ def relate_clocks(
     """Relates the clocks of hosts.
 
     `ends_ps`: the ends of collectives, a row per instance, a column per host, valid where `present`. `instruction` and
-    `group`: the collective of each instance, and the group of cores in it. `component`: hosts with different or
-    negative numbers are not related. Per host, `shift_ps` is the approximate correction of its times, `base_ps` the one
+    `execution`: the collective of each instance, and its execution. `component`: hosts with different or negative
+    numbers are not related. Per host, `shift_ps` is the approximate correction of its times, `base_ps` the one
     that its file records.
 
     Alternates two medians: an instance ends when the median host says so, and a host's correction is the median over
@@ -91,7 +91,7 @@ def relate_clocks(
         if len(shared)
         else shared
     )
-    ends, valid, instruction, group = ends_ps[rows], present[rows], instruction[rows], group[rows]
+    ends, valid, instruction, execution = ends_ps[rows], present[rows], instruction[rows], execution[rows]
     end_count = valid.sum(axis=0).astype(np.int32)
     is_known = (end_count >= MIN_ENDS) & (component >= 0)
     reference = np.array([_midrange(ends[valid[:, host], host]) for host in range(hosts)], np.int64)
@@ -113,7 +113,7 @@ def relate_clocks(
             for host in range(hosts)
         ]
     )
-    is_known &= residual <= _usual_interval(ends, valid, instruction, group) / RESIDUAL_DIVISOR
+    is_known &= residual <= _usual_interval(ends, valid, instruction, execution) / RESIDUAL_DIVISOR
     offset = np.where(is_known, base_ps - shift_ps - np.rint(correction).astype(np.int64), 0)
     for number in np.unique(component[is_known]).tolist():
         members = is_known & (component == number)
@@ -123,16 +123,18 @@ def relate_clocks(
     )
 
 
-def _usual_interval(ends: Int64, valid: NDArray[np.bool_], instruction: Int32, group: Int32) -> float:
-    """Returns the median time between two ends of one collective in one group, on the host with the most ends. (A
-    collective ends in all groups of a host's cores at about the same time.)"""
+def _usual_interval(ends: Int64, valid: NDArray[np.bool_], instruction: Int32, execution: Int32) -> float:
+    """Returns the median time between the ends of two executions of one collective, on the host with the most ends. An
+    execution ends with the first group of the host's cores; the others end at about the same time."""
     if not len(ends):
         return 0.0
     host = int(valid.sum(axis=0).argmax())
     rows = np.flatnonzero(valid[:, host])
-    rows = rows[np.lexsort((ends[rows, host], group[rows], instruction[rows]))]
-    is_same = (np.diff(instruction[rows]) == 0) & (np.diff(group[rows]) == 0)
-    intervals = np.diff(ends[rows, host])[is_same]
+    rows = rows[np.argsort(ends[rows, host], kind="stable")]
+    _, first = np.unique(execution[rows], return_index=True)
+    rows = rows[np.sort(first)]
+    rows = rows[np.argsort(instruction[rows], kind="stable")]
+    intervals = np.diff(ends[rows, host])[np.diff(instruction[rows]) == 0]
     return float(np.median(intervals)) if len(intervals) else 0.0
 
 
