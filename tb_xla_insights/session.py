@@ -39,9 +39,9 @@ _MAX_NUMBER = 10**18
 class Session:
     """One session. All times count from its start, in picoseconds.
 
-    A single host is held in memory from the beginning. For several hosts, or with a scheduler, each answer runs one
-    task per host and keeps no trace. `trace` holds all hosts in memory; windows and comparisons do so too if the hosts
-    fit (`trace_if_small`).
+    A single host is held in memory from the beginning. For several hosts, or with a scheduler, answers come from one
+    task per host, which keeps no trace; tables of the report share its tasks. `trace` holds all hosts in memory;
+    windows and comparisons do so too if the hosts fit (`trace_if_small`).
     """
 
     def __init__(self, hosts: SessionHosts) -> None:
@@ -379,7 +379,7 @@ def load(
     """
     from tb_xla_insights.catalog import load_catalog
 
-    expanded_path = expand(str(path))
+    expanded_path = expand(os.fspath(path) if isinstance(path, os.PathLike) else str(path))
     names = load_catalog(None if catalog is None else os.fspath(catalog))
     loaded = open_session(
         resolve(expanded_path and absolute(expanded_path), session), names, scheduler=scheduler

@@ -77,6 +77,11 @@ def test_ops_that_only_move_data_have_no_flops() -> None:
     assert amounts(A, fusion, called=[[A, transpose]]) == (0, "", 960)
 
 
+@pytest.mark.parametrize("opcode", ["negate", "abs", "xor", "round-nearest-even", "exponential-minus-one"])
+def test_element_wise_instructions_have_bytes(opcode: str) -> None:
+    assert amounts(A, instruction(2, opcode, shape(6, 8, 5, element_type=_BF16), [1])) == (None, "", 960)
+
+
 def test_unknown_amounts_are_none() -> None:
     add = instruction(2, "add", shape(6), [1, 1])
     sliced = [A, instruction(2, "dynamic-slice", shape(8), [1])]
@@ -87,7 +92,7 @@ def test_unknown_amounts_are_none() -> None:
     assert amounts(A, foreign) == (None, "", None)
     assert amounts(A, fusion, called=[[A, B, DOT, foreign]])[0] is None
     without_body = instruction(2, "fusion", shape(6), [1])
-    assert amounts(A, without_body)[0] is None
+    assert amounts(A, without_body) == (None, "", None)
     scales = instruction(1, "parameter", shape(6, element_type=_F8E8M0FNU))
     assert amounts(scales, instruction(2, "copy", shape(6, element_type=_F8E8M0FNU), [1])) == (0, "", 12)
     four_bits = instruction(1, "parameter", shape(6, element_type=_S4))

@@ -129,6 +129,30 @@ def test_states_without_arrivals() -> None:
     assert part_of_hosts["host_counts"] == {"hosts_read": 6, "hosts_total": 64}
 
 
+@pytest.mark.parametrize("groups", [None, ((0, 2, 4, 6), (1, 3, 5, 7))])
+def test_the_slow_core_of_a_late_host(groups: tuple[tuple[int, ...], ...] | None) -> None:
+    """It arrives late at the first collective of each step only, whether the cores are in one group or in two."""
+    delay = Delay(2, "device", 30 * MS, core=1)
+    hosts = inputs(replace(SMALL, hosts=4, steps=8, delays=(delay,), noise_ps=0))
+    if groups is not None:
+        hosts = [
+            replace(
+                host,
+                collectives=replace(
+                    host.collectives,
+                    groups=(groups,),
+                    instructions=tuple(replace(item, groups=0) for item in host.collectives.instructions),
+                ),
+            )
+            for host in hosts
+        ]
+    fast, slow = hosts_view(compare_hosts(hosts))["cores"] or []
+    assert (fast["host"], slow["host"]) == (2, 2)
+    assert fast["last_count"] + slow["last_count"] == 8 * 3
+    assert slow["last_count"] >= 8
+    assert slow["late_us"] == pytest.approx(30_000, abs=1)
+
+
 def test_a_late_core_is_named_even_if_its_work_is_no_cause() -> None:
     """Core 2 of one host arrives 5 ms after the others, but does not work longer."""
     [host] = inputs(replace(SMALL, hosts=1, cores=4, delays=()))

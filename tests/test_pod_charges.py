@@ -32,7 +32,9 @@ def test_charges_of_random_arrivals_match_the_definition(count: int, parties: in
     end = begin.max(axis=1, keepdims=True) + random.integers(1, 20, (count, parties))
     zeros = np.zeros(count, np.int32)
     begins, ends = np.where(present, begin, 0), np.where(present, end, 0)
-    last, lateness, waits, charged = charge_waits(Instances(zeros, zeros, present, begins, begins, ends, []))
+    last, lateness, waits, charged = charge_waits(
+        Instances(zeros, np.arange(len(zeros), dtype=np.int32), zeros, present, begins, begins, ends, [])
+    )
     for row in range(count):
         arrivals = {party: int(begin[row, party]) for party in range(parties) if present[row, party]}
         latest = max(arrivals.values())
@@ -56,7 +58,9 @@ def test_waiting_for_a_host_that_waited_is_charged_to_the_cause_of_its_wait() ->
     begin = np.array([[0, 50, 0], [62, 61, 10]])
     end = np.array([[60, 60, 0], [70, 70, 70]])
     zeros = np.zeros(2, np.int32)
-    _, _, waits, charged = charge_waits(Instances(zeros, zeros, present, begin, begin, end, []))
+    _, _, waits, charged = charge_waits(
+        Instances(zeros, np.arange(len(zeros), dtype=np.int32), zeros, present, begin, begin, end, [])
+    )
     assert waits.tolist() == [[50, 0, 0], [0, 1, 52]]
     assert charged.tolist() == [[1, -1, -1], [-1, 0, 1]]
 
@@ -69,7 +73,9 @@ def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() 
     begin = np.array([[0, 4, 10, 0], [10, 0, 0, 16], [20, 12, 0, 0]])
     end = np.array([[10, 10, 10, 0], [16, 0, 0, 16], [20, 20, 0, 0]])
     zeros = np.zeros(3, np.int32)
-    _, _, waits, charged = charge_waits(Instances(zeros, zeros, present, begin, begin, end, []))
+    _, _, waits, charged = charge_waits(
+        Instances(zeros, np.arange(len(zeros), dtype=np.int32), zeros, present, begin, begin, end, [])
+    )
     assert waits.tolist() == [[10, 6, 0, 0], [6, 0, 0, 0], [0, 8, 0, 0]]
     assert charged.tolist() == [[2, 2, -1, -1], [3, -1, -1, -1], [-1, 3, -1, -1]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from build import trace_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pods import recorded_trace
+from pods import inputs, recorded_trace
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS, US
@@ -18,6 +19,8 @@ from tb_xla_insights.pod import instances
 from tb_xla_insights.pod.arrivals import Arrivals, find_arrivals
 from tb_xla_insights.pod.clocks import Clocks, relate_clocks
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
+from tb_xla_insights.pod.comparison import compare_hosts
+from tb_xla_insights.pod.groups import Groups
 
 AHEAD_PS = (0, 3 * MS, -2 * MS, 7 * MS, -900 * US, 12 * US)
 POD = Pod(
@@ -27,6 +30,9 @@ POD = Pod(
     clocks={host: Clock(ahead) for host, ahead in enumerate(AHEAD_PS)},
     delays=(Delay(4, "input", 30 * MS),),
 )
+
+NAMES = ("all-reduce.1", "all-reduce.2", "all-reduce.3")
+"""The collectives of a step."""
 
 
 def hosts_of(training: Pod) -> list[HostCollectives]:
@@ -117,6 +123,39 @@ def test_stages_without_a_common_collective_are_separate() -> None:
         assert np.ptp(errors) < US
 
 
+def with_core_groups(host: HostCollectives, groups: Mapping[str, Groups]) -> HostCollectives:
+    """The host as if its collectives had these groups of cores, by their names."""
+    instructions = tuple(replace(item, groups=list(groups).index(item.name)) for item in host.instructions)
+    return replace(host, groups=tuple(groups.values()), instructions=instructions)
+
+
+def groups_across(hosts: int, cores: int) -> Groups:
+    """A group per core, with the same core of all hosts."""
+    return tuple(tuple(range(core, hosts * cores, cores)) for core in range(cores))
+
+
+@pytest.mark.parametrize(("hosts", "cores"), [(2, 2), (2, 8), (4, 4)])
+def test_cores_of_a_host_in_different_groups(hosts: int, cores: int) -> None:
+    """Each core exchanges data with the same core of the other hosts only, and all of these groups end together."""
+    training = replace(POD, hosts=hosts, cores=cores, delays=())
+    groups = dict.fromkeys(NAMES, groups_across(hosts, cores))
+    arrivals = find_arrivals([with_core_groups(host, groups) for host in hosts_of(training)])
+    assert arrivals.clocks.is_known.all()
+    assert max(errors_us(arrivals, training)) < 0.5
+    assert arrivals.shared_count.tolist() == [12 * 3 * cores] * hosts
+
+
+def test_groups_of_the_cores_of_a_host_count_once() -> None:
+    """One host is late by 30 ms in each step, whether its cores are in one group or in four."""
+    hosts = inputs(replace(POD, hosts=4, cores=4, delays=(Delay(2, "input", 30 * MS),)))
+    groups = dict.fromkeys(NAMES, groups_across(4, 4))
+    apart = [replace(host, collectives=with_core_groups(host.collectives, groups)) for host in hosts]
+    late_hosts, late_hosts_apart = compare_hosts(hosts).late_hosts, compare_hosts(apart).late_hosts
+    assert late_hosts_apart.parties == late_hosts.parties == [2]
+    assert late_hosts_apart.waits_ps == pytest.approx(late_hosts.waits_ps, rel=0.01)
+    assert late_hosts_apart.saved_ps == pytest.approx(late_hosts.saved_ps, rel=0.01)
+
+
 def test_unrecorded_groups_give_no_clocks() -> None:
     """The ends of two stages, mistaken for one, contradict those of their common collective."""
     training = replace(POD, groups=((0, 1, 2), (3, 4, 5)), programs_have_groups=False)
@@ -169,7 +208,9 @@ def clocks_of(ends: np.ndarray, present: np.ndarray) -> Clocks:
     hosts = ends.shape[1]
     no_shift = np.zeros(hosts, np.int64)
     instruction, component = np.zeros(len(ends), np.int32), np.zeros(hosts, np.int32)
-    return relate_clocks(ends, present, instruction, component, no_shift, no_shift)
+    return relate_clocks(
+        ends, present, instruction, np.arange(len(ends), dtype=np.int32), component, no_shift, no_shift
+    )
 
 
 @settings(max_examples=30)
@@ -208,3 +249,14 @@ def test_a_large_pod_compares_the_longest_collective(monkeypatch: pytest.MonkeyP
     }
     assert arrivals.instances.share == pytest.approx(1 / 3)
     assert max(errors_us(arrivals, POD)) < 0.5
+
+
+def test_a_large_pod_compares_a_collective_of_several_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest collective is one of each host's own cores."""
+    within = tuple((2 * host, 2 * host + 1) for host in range(6))
+    groups = {**dict.fromkeys(NAMES, groups_across(6, 2)), "all-reduce.1": within}
+    hosts = [with_core_groups(host, groups) for host in hosts_of(POD)]
+    monkeypatch.setattr(instances, "MAX_CELLS", 2 * 12 * 6 - 1)
+    arrivals = find_arrivals(hosts)
+    assert len(set(arrivals.instances.instruction.tolist())) == 1
+    assert len(arrivals.instances) == 12 * 2

@@ -6,9 +6,11 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import gpus
 import numpy as np
 import pytest
 from build import trace_of
+from captures import capture, thread
 from helpers import small_space
 from pods import recorded_trace
 from programs import module, read
@@ -104,6 +106,43 @@ def test_groups_come_from_the_text_or_the_program(tmp_path: Path) -> None:
     [instruction] = host.instructions
     assert instruction.groups is not None
     assert host.groups[instruction.groups] == ((0, 1), (2, 3))
+
+
+def test_the_groups_of_an_asynchronous_collective_are_those_of_its_start(tmp_path: Path) -> None:
+    """The capture begins in the middle of a collective: its first op is an end, which has no groups in the program."""
+    space = Space()
+    device = space.plane("/device:TPU:0")
+    device.line("XLA Modules").event("jit_f(7)", 0, 100)
+    start, done = (
+        device.event_metadata(f"all-reduce-{half}.1", stats={"hlo_category": "all-reduce", "program_id": 7})
+        for half in ("start", "done")
+    )
+    ops = device.line("XLA Ops")
+    for event, begin in ((done, 0), (start, 20), (done, 40)):
+        ops.event(event, begin, 10)
+    halves = [
+        Hlo(1, "all-reduce-start.1", "all-reduce-start", groups=[[0, 1], [2, 3]]),
+        Hlo(2, "all-reduce-done.1", "all-reduce-done", operands=[1]),
+    ]
+    proto = module(halves, name="jit_f")
+    space.plane("/host:metadata").event_metadata("jit_f(7)", 7, stats={"Hlo Proto": proto})
+    host = host_collectives(read(space, tmp_path))
+    [instruction] = host.instructions
+    assert instruction.groups is not None
+    assert host.groups[instruction.groups] == ((0, 1), (2, 3))
+
+
+def test_on_a_gpu_the_kernel_of_a_start_is_the_whole_collective() -> None:
+    stats = {"hlo_op": "all-reduce-start.1", "hlo_module": "jit_f", "program_id": 7, "correlation_id": 2}
+    exchange = gpus.event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 50, **stats)
+    python = thread("python", *gpus.nested((0, 60, [(1, 5), (2, 20)])))
+    host = host_collectives(capture(python, gpus.gpu(gpus.kernel(10, 50, 1), exchange)))
+    assert [instruction.name for instruction in host.instructions] == ["all-reduce-start.1"]
+    assert (host.begin_ps.tolist(), host.wait_start_ps.tolist(), host.end_ps.tolist()) == (
+        [100 * gpus.US],
+        [100 * gpus.US],
+        [150 * gpus.US],
+    )
 
 
 def test_step_work_excludes_collectives() -> None:

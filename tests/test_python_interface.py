@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -79,6 +80,12 @@ def test_dots_after_a_link_lead_to_the_directory_above_its_target(
     (tmp_path / "here/link").symlink_to(tmp_path / "real/sub")
     monkeypatch.chdir(tmp_path / "here")
     assert [xi.load(path).name for path in ("link/../logs", f"{tmp_path}/here/link/../logs")] == ["right"] * 2
+
+
+def test_an_entry_of_a_directory_is_a_path(tmp_path: Path) -> None:
+    write_session(tmp_path / "run/plugins/profile/s", "a")
+    [entry] = os.scandir(tmp_path)
+    assert xi.load(entry).name == "s"
 
 
 def test_a_relative_path_needs_a_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

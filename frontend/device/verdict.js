@@ -44,9 +44,12 @@ const wholeText = (document) => {
   return `${steps === 'all' ? 'the session' : steps === 'mean' ? 'a step' : 'the step'}’s ${timeName(document)}`;
 };
 
-/** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
+/**
+ * An op's share of its roof: `, at 93 % of HBM bandwidth`; empty if that is not known, as for a slice without FLOPs.
+ * @param {OpRow} row
+ */
 function roofShareText({ flops_share, bytes_share }) {
-  if (flops_share === null && bytes_share === null) return '';
+  if (!flops_share && bytes_share === null) return '';
   return (bytes_share ?? 0) >= (flops_share ?? 0)
     ? `, at ${share(bytes_share)} of HBM bandwidth`
     : `, at ${share(flops_share)} of peak FLOP/s`;

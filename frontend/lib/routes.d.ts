@@ -1470,7 +1470,7 @@ export interface HostCore {
   id: string;
   /** How many times the core arrived last in its host. */
   last_count: number;
-  /** How late it arrived after the median core, as the median. */
+  /** How late it arrived after the median core: its largest lateness in a step, as the median over steps. */
   late_us: number;
   /** Its own work in the mean step. */
   device_us: number;

@@ -21,8 +21,8 @@ _MIN_ABANDONED_SECONDS = 60.0
 
 @contextmanager
 def report_write_errors(path: Path, remedy: str) -> Iterator[None]:
-    """Turns an OSError in this block into an InputError that names the path and the remedy; not that the reader of a
-    pipe has closed it."""
+    """Turns an OSError in this block into an InputError that names the path and the remedy. A BrokenPipeError, which
+    says that the reader of a pipe has closed it, is raised unchanged."""
     try:
         yield
     except BrokenPipeError:

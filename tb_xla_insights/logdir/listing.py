@@ -67,7 +67,8 @@ class Listing:
         return self.sessions
 
     def find(self, name: str) -> SessionFiles | None:
-        """The session of that name; if the listing has none, refreshes it first and waits for the result."""
+        """The session of that name. If the listing has none, waits for its refresh, unless the last one ended less than
+        a second ago."""
         if (session := self.last_seen(name)) is None:
             self.refresh(wait=None)
             session = self.last_seen(name)

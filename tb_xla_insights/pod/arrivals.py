@@ -47,9 +47,9 @@ class Arrivals:
     """The arrivals of parties at their common collectives.
 
     Per instance `last_party`, which arrives last. Per instance and party: `late_ps` (how long after the median party it
-    arrives, negative: before; 0 if it takes no part), `waits_ps` (how long it waits for the last party), and
-    `charged_party` (the party that this wait is charged to; NO_PARTY if it does not wait, or waits by design). Charged
-    waits have the same total by waiting party and by charged party.
+    arrives, negative: before; 0 if it takes no part), `waits_ps` (how long it waits for the last party, divided by the
+    number of groups that its cores are in), and `charged_party` (the party that this wait is charged to; NO_PARTY if it
+    does not wait, or waits by design). Charged waits have the same total by waiting party and by charged party.
 
     `component`: see `Alignment`. `common_step`: per party, the common step of each of its own steps; `step_count`: the
     number of common steps. `own_work_ps`: per party and common step, the work that its host does itself (see
@@ -177,6 +177,7 @@ def _compute_arrivals(
         on_own_clocks.end_ps[rows],
         on_own_clocks.present[rows],
         on_own_clocks.instruction[rows],
+        on_own_clocks.execution[rows],
         alignment.component,
         alignment.shift_ps,
         base_ps,
@@ -222,7 +223,16 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
         charged_party = _remove_point_to_point_charges(
             present, instances.point_to_point_ps, last_party, waits, charged_party
         )
+    waits //= _group_counts(instances)
     return last_party, late_ps, waits, charged_party
+
+
+def _group_counts(instances: Instances) -> Int64:
+    """Returns, per instance and party, in how many groups the party's cores take part in the execution; at least 1."""
+    counts = np.zeros((int(instances.execution.max(initial=-1)) + 1, instances.present.shape[1]), np.int64)
+    np.add.at(counts, instances.execution, instances.present)
+    group_counts: Int64 = np.maximum(counts[instances.execution], 1)
+    return group_counts
 
 
 def _pass_on_charges(

@@ -20,7 +20,8 @@ MAX_ENDS = 2_000
 """Ends that are used at most, evenly over the capture: more do not improve the median."""
 
 RESIDUAL_DIVISOR = 8
-"""A clock is not known if its residual exceeds the time between two ends of one collective, divided by this number."""
+"""A clock is not known if its residual exceeds the time between two executions of one collective, divided by this
+number."""
 
 _MAX_ITERATIONS = 30
 _CONVERGED_PS = 1_000.0
@@ -68,15 +69,17 @@ def relate_clocks(
     ends_ps: Int64,
     present: NDArray[np.bool_],
     instruction: Int32,
+    execution: Int32,
     component: Int32,
     shift_ps: Int64,
     base_ps: Int64,
 ) -> Clocks:
     """Relates the clocks of hosts.
 
-    `ends_ps`: the ends of collectives, a row per instance, a column per host, valid where `present`. `instruction`: the
-    collective of each instance. `component`: hosts with different or negative numbers are not related. Per host,
-    `shift_ps` is the approximate correction of its times, `base_ps` the one that its file records.
+    `ends_ps`: the ends of collectives, a row per instance, a column per host, valid where `present`. `instruction` and
+    `execution`: the collective of each instance, and its execution. `component`: hosts with different or negative
+    numbers are not related. Per host, `shift_ps` is the approximate correction of its times, `base_ps` the one
+    that its file records.
 
     Alternates two medians: an instance ends when the median host says so, and a host's correction is the median over
     its instances. So a quarter of all ends may be wrong.
@@ -88,7 +91,7 @@ def relate_clocks(
         if len(shared)
         else shared
     )
-    ends, valid, instruction = ends_ps[rows], present[rows], instruction[rows]
+    ends, valid, instruction, execution = ends_ps[rows], present[rows], instruction[rows], execution[rows]
     end_count = valid.sum(axis=0).astype(np.int32)
     is_known = (end_count >= MIN_ENDS) & (component >= 0)
     reference = np.array([_midrange(ends[valid[:, host], host]) for host in range(hosts)], np.int64)
@@ -110,7 +113,7 @@ def relate_clocks(
             for host in range(hosts)
         ]
     )
-    is_known &= residual <= _usual_interval(ends, valid, instruction) / RESIDUAL_DIVISOR
+    is_known &= residual <= _usual_interval(ends, valid, instruction, execution) / RESIDUAL_DIVISOR
     offset = np.where(is_known, base_ps - shift_ps - np.rint(correction).astype(np.int64), 0)
     for number in np.unique(component[is_known]).tolist():
         members = is_known & (component == number)
@@ -120,17 +123,18 @@ def relate_clocks(
     )
 
 
-def _usual_interval(ends: Int64, valid: NDArray[np.bool_], instruction: Int32) -> float:
-    """Returns the median time between two ends of one collective, on the host with the most ends."""
+def _usual_interval(ends: Int64, valid: NDArray[np.bool_], instruction: Int32, execution: Int32) -> float:
+    """Returns the median time between the ends of two executions of one collective, on the host with the most ends. An
+    execution ends with the first group of the host's cores; the others end at about the same time."""
     if not len(ends):
         return 0.0
     host = int(valid.sum(axis=0).argmax())
-    intervals = np.concatenate(
-        [
-            np.diff(np.sort(ends[valid[:, host] & (instruction == number), host]))
-            for number in np.unique(instruction).tolist()
-        ]
-    )
+    rows = np.flatnonzero(valid[:, host])
+    rows = rows[np.argsort(ends[rows, host], kind="stable")]
+    _, first = np.unique(execution[rows], return_index=True)
+    rows = rows[np.sort(first)]
+    rows = rows[np.argsort(instruction[rows], kind="stable")]
+    intervals = np.diff(ends[rows, host])[np.diff(instruction[rows]) == 0]
     return float(np.median(intervals)) if len(intervals) else 0.0
 
 

@@ -174,7 +174,9 @@ def _find_instructions(
     indices: dict[tuple[str, str], int] = {}
     instructions: list[Instruction] = []
     groups: dict[Groups, int] = {}
-    first_keys: list[tuple[int, int]] = []
+    key_of_instruction: dict[int, int] = {}
+    # A GPU has no kernel for the end of an asynchronous collective: that of its start is all of it.
+    has_halves = any(device.kind != "gpu" for device in trace.devices)
     modules = {id_: name for name, id_ in find_launches(trace).programs}
     for key in np.unique(keys).tolist():
         if kinds[key] not in _GROUP_KINDS:
@@ -182,7 +184,8 @@ def _find_instructions(
         text = texts.get(key, "")
         name = instruction_name(ops.name[key])
         suffix = _HALF_SUFFIX.search(name) or _HALF_SUFFIX.search(ops.origin[key].opcode)
-        half_of_key[key] = _WHOLE if suffix is None else _START if suffix[1] == "start" else _DONE
+        if suffix is not None and (has_halves or suffix[1] == "done"):
+            half_of_key[key] = _START if suffix[1] == "start" else _DONE
         if half_of_key[key] == _DONE:
             operand = _OPERAND.search(text.partition("-done(")[2])
             name = operand[1] if operand else name.replace("-done", "-start")
@@ -192,12 +195,15 @@ def _find_instructions(
         text_groups = groups_of_text(text)
         if index == len(instructions):
             instructions.append(Instruction(program, name, kinds[key], None))
-            first_keys.append((index, key))
+        if half_of_key[key] != _DONE:  # only the start has the groups
+            key_of_instruction.setdefault(index, key)
         if text_groups is not None:
             instructions[index] = replace(
                 instructions[index], groups=groups.setdefault(text_groups, len(groups))
             )
-    missing = [(index, key) for index, key in first_keys if instructions[index].groups is None]
+    missing = [
+        (index, key) for index, key in key_of_instruction.items() if instructions[index].groups is None
+    ]
     for index, hlo_groups in _read_groups(trace, missing).items():
         instructions[index] = replace(instructions[index], groups=groups.setdefault(hlo_groups, len(groups)))
     return tuple(instructions), tuple(groups), instruction_of_key, half_of_key

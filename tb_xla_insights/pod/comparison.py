@@ -290,8 +290,8 @@ def _core_cause(host: HostInput, core: int) -> Cause | None:
 
 
 def _changing_cause(comparison: HostComparison) -> Cause | None:
-    """Returns what takes longer in total, over all steps, on the host that most waiting of a step is charged to than
-    on the median host."""
+    """Returns the cause with the largest sum over all steps. In each step, the host that most waiting is charged to is
+    compared with the median host."""
     charges = comparison.arrivals.charges_ps()[:-1]
     longer_ps: Counter[str] = Counter()
     totals: dict[str, tuple[int, int]] = {}

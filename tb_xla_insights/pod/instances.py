@@ -36,13 +36,15 @@ class Instances:
     from `place_on_common_clock`.
 
     `begin_ps`: the party's arrival, when its last core joins. `wait_start_ps`: when it starts to wait. `end_ps`: when
-    its first core is done. `instruction`: index into `SharedInstructions.instructions`. `step`: index into the common
-    steps, or NO_STEP. `instance_of_row`: per party, for each row of its collectives, the index of its instance (-1:
-    none). `share`: the share of all matched rows that is compared, see MAX_CELLS. `point_to_point_ps`: how long the
-    party has waited in point-to-point collectives before the instance, in total; None if no party does.
+    its first core is done. `instruction`: index into `SharedInstructions.instructions`. `execution`: the instances of
+    one execution, one per group of cores, have the same number. `step`: index into the common steps, or NO_STEP.
+    `instance_of_row`: per party, for each row of its collectives, the index of its instance (-1: none). `share`: the
+    share of all matched rows that is compared, see MAX_CELLS. `point_to_point_ps`: how long the party has waited in
+    point-to-point collectives before the instance, in total; None if no party does.
     """
 
     instruction: Int32
+    execution: Int32
     step: Int32
     present: NDArray[np.bool_]
     begin_ps: Int64
@@ -62,6 +64,7 @@ class Instances:
         position[rows] = np.arange(len(rows), dtype=np.int32)
         return Instances(
             self.instruction[rows],
+            self.execution[rows],
             self.step[rows],
             self.present[rows],
             self.begin_ps[rows],
@@ -150,7 +153,7 @@ def find_instances(
     keys = [_instance_keys(party, shared, alignment, index) for index, party in enumerate(parties)]
     columns = [np.concatenate([key[column] for key in keys]).astype(np.int64) for column in range(5)]
     party_of_row = np.repeat(np.arange(len(parties)), [len(party) for party in parties])
-    component, instruction, group, label, _ = columns
+    component, instruction, group, label, repetition = columns
     rows = np.flatnonzero((component >= 0) & (group >= 0) & (label >= 0))
     key = np.zeros(len(rows), np.int64)
     for column in columns:  # combines all columns into one number
@@ -171,6 +174,9 @@ def find_instances(
     instance_of_row[rows] = np.where(is_compared, np.cumsum(is_compared) - 1, -1)[instance]
     first = rows[first[is_compared]]
     rows = np.flatnonzero(instance_of_row >= 0)
+    _, execution = np.unique(
+        np.stack((component, instruction, label, repetition))[:, first], axis=1, return_inverse=True
+    )
     cells = instance_of_row[rows], party_of_row[rows]
     present = np.zeros((len(first), len(parties)), np.bool_)
     present[cells] = True
@@ -190,6 +196,7 @@ def find_instances(
     bounds = np.cumsum([len(party) for party in parties])[:-1]
     return Instances(
         instruction[first].astype(np.int32),
+        execution.reshape(-1).astype(np.int32),
         np.array(step, np.int32),
         present,
         begin,
@@ -204,10 +211,11 @@ def find_instances(
 def _affordable_instructions(
     instruction: Int64, time_ps: NDArray[np.float64], parties: int
 ) -> NDArray[np.bool_]:
-    """Returns which instructions are compared, from the instruction of each instance and the time in each instruction:
-    those with most time, as waiting takes time, up to MAX_CELLS; at least one."""
+    """Returns which instructions are compared, from the instruction of each shared instance and the time in each
+    instruction: those with most time, as waiting takes time, up to MAX_CELLS; at least one of those with instances."""
     cells = np.bincount(instruction, minlength=len(time_ps)) * parties
     order = np.argsort(-time_ps, kind="stable")
+    order = order[cells[order] > 0]
     is_affordable = np.zeros(len(time_ps), np.bool_)
     is_affordable[order[np.cumsum(cells[order]) <= MAX_CELLS]] = True
     is_affordable[order[:1]] = True

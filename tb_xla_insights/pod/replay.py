@@ -16,7 +16,8 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
     """Returns the arrivals if `parties` came no later than the median of the other parties, and how much earlier each
     party is at the end than at the beginning.
 
-    An instance that is over earlier makes all its members earlier by as much from then on. Waiting for point-to-point
+    An instance that is over earlier makes all its members earlier by as much from then on; with several groups of a
+    host's cores, once the last of them is over. Waiting for point-to-point
     data becomes shorter by as much as any party is earlier, at best. A party that is not late arrives no earlier than
     the work of its host allows.
     """
@@ -30,8 +31,12 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
     point_to_point = np.zeros(len(arrivals.parties), np.int64)
     arrival_shift_ps, end_shift_ps = np.zeros_like(instances.begin_ps), np.zeros(len(instances), np.int64)
     work_limit = _HostWorkLimit(arrivals, is_late)
+    after_ps = np.full(len(arrivals.parties), INT64_MAX)
     for row in range(len(instances)):
         present = instances.present[row]
+        if row and instances.execution[row] != instances.execution[row - 1]:
+            earlier_ps = np.where(after_ps < INT64_MAX, after_ps, earlier_ps)
+            after_ps.fill(INT64_MAX)
         starts = present & ~has_started
         if starts.any() and (running := present & has_started).any():
             # The capture of these parties begins here: until then they are taken to be as early as the others.
@@ -51,7 +56,8 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
         end_shift_ps[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
         # For no party does the instance end before the party itself starts to wait.
         max_earlier = instances.end_ps[row] - instances.wait_start_ps[row] + arrival_shift_ps[row]
-        earlier_ps[present] = np.minimum(end_shift_ps[row], max_earlier)[present]
+        after_ps[present] = np.minimum(after_ps, np.minimum(end_shift_ps[row], max_earlier))[present]
+    earlier_ps = np.where(after_ps < INT64_MAX, after_ps, earlier_ps)
     arrival_shift_ps = np.where(instances.present, arrival_shift_ps, 0)
     replayed = replace(
         instances,

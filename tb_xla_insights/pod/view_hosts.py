@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import largest_difference
 from tb_xla_insights.pod.host_steps import COLUMNS
@@ -143,22 +144,28 @@ def core_rows(comparison: HostComparison) -> list[HostCore] | None:
 
 
 def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
-    """Returns a row per core of a host, from the instances in which all of its cores take part."""
+    """Returns a row per core of a host, from the compared collectives that all of its cores execute, whether in one
+    group or in several."""
     collectives = comparison.hosts[host].collectives
-    instance_of_row = comparison.arrivals.instances.instance_of_row[host]
-    rows = np.flatnonzero(instance_of_row >= 0)
-    core_count = len(collectives.cores)
-    begin = np.full((len(comparison.arrivals.instances), core_count), np.nan)
-    begin[instance_of_row[rows], collectives.core[rows]] = collectives.begin_ps[rows]
-    begin = begin[~np.isnan(begin).any(axis=1)]
-    late_ps = begin - np.median(begin, axis=1, keepdims=True)
-    last_count = np.bincount(begin.argmax(axis=1), minlength=core_count)
+    rows = np.flatnonzero(comparison.arrivals.instances.instance_of_row[host] >= 0)
+    keys = np.stack((collectives.instruction, collectives.run, collectives.repetition))[:, rows]
+    executions, execution = np.unique(keys, axis=1, return_inverse=True)
+    cells = execution.reshape(-1), collectives.core[rows]
+    begin = np.zeros((executions.shape[1], len(collectives.cores)), np.int64)
+    present = np.zeros(begin.shape, np.bool_)
+    begin[cells], present[cells] = collectives.begin_ps[rows], True
+    is_complete = present.all(axis=1)
+    begin, step = begin[is_complete], collectives.run_step[executions[1, is_complete]]
+    late_ps = begin - lower_medians(begin, present[is_complete])[:, None]
+    max_late = np.full((len(collectives.step_numbers) + 1, begin.shape[1]), -1, np.int64)
+    np.maximum.at(max_late, step, np.maximum(late_ps, 0))
+    last_count = np.bincount(begin.argmax(axis=1), minlength=begin.shape[1])
     return [
         {
             "host": host,
             "id": id_,
             "last_count": int(last_count[core]),
-            "late_us": max(int(np.median(late_ps[:, core])), 0) // PS_PER_US if len(late_ps) else 0,
+            "late_us": _median_us(max_late[:-1, core]),
             "device_us": _mean_work_us(comparison, host, core),
         }
         for core, id_ in enumerate(collectives.cores)

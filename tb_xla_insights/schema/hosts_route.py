@@ -147,7 +147,7 @@ class HostCore(TypedDict):
     last_count: int
     """How many times the core arrived last in its host."""
     late_us: int
-    """How late it arrived after the median core, as the median."""
+    """How late it arrived after the median core: its largest lateness in a step, as the median over steps."""
     device_us: int
     """Its own work in the mean step."""
 

@@ -43,10 +43,12 @@ _MOVES = _SLICES - {"scatter"} | frozenset(
 
 _READ_WHOLE = frozenset(
     (
-        "add", "and", "broadcast", "clamp", "compare", "concatenate", "convert", "convolution", "copy", "cosine",
-        "divide", "dot", "exponential", "fusion", "iota", "log", "maximum", "minimum", "multiply", "negate", "or",
-        "pad", "power", "reduce", "reduce-window", "reverse", "rsqrt", "select", "sine", "sort", "sqrt", "subtract",
-        "tanh", "transpose",
+        "abs", "add", "and", "atan2", "bitcast-convert", "broadcast", "cbrt", "ceil", "clamp", "compare", "concatenate",
+        "convert", "convolution", "copy", "cosine", "divide", "dot", "erf", "exponential", "exponential-minus-one",
+        "floor", "fusion", "iota", "is-finite", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply",
+        "negate", "not", "or", "pad", "power", "reduce", "reduce-precision", "reduce-window", "remainder", "reverse",
+        "round-nearest-afz", "round-nearest-even", "rsqrt", "select", "shift-left", "shift-right-arithmetic",
+        "shift-right-logical", "sign", "sine", "sort", "sqrt", "subtract", "tan", "tanh", "transpose", "xor",
     )
 )  # fmt: skip
 """Instructions that read their whole operands, provided that the computations they call do."""
@@ -93,7 +95,7 @@ UNKNOWN_AMOUNTS = InstructionAmounts(None, "", None)
 class _Content(NamedTuple):
     """The content of an instruction or computation: the FLOPs of its products (None: unknown), those of the largest
     product with its instruction and computation, whether it only moves data, and whether it reads or writes parts of
-    operands."""
+    operands, or may do so."""
 
     flops: int | None = 0
     largest_flops: int = 0
@@ -103,6 +105,7 @@ class _Content(NamedTuple):
 
 
 _UNKNOWN = _Content(None)
+_UNKNOWN_BODY = _Content(None, has_slices=True)
 _WITHOUT_PRODUCTS = {
     (only_moves, has_slices): _Content(only_moves=only_moves, has_slices=has_slices)
     for only_moves in (False, True)
@@ -140,7 +143,7 @@ class ProgramAmounts:
         if opcode in _RUNS_ONCE:
             called = instruction.called_computation_ids
             if not called:  # a file without the bodies of its fusions
-                return _UNKNOWN
+                return _UNKNOWN_BODY
             if len(called) == 1:
                 return self._computation_content(called[0], depth)
             return _merge_contents(self._computation_content(id_, depth) for id_ in called)
@@ -158,7 +161,9 @@ class ProgramAmounts:
 
     def _computation_content(self, computation: int, depth: int) -> _Content:
         if computation not in self._contents:
-            self._contents[computation] = _UNKNOWN  # ends the recursion of a computation that calls itself
+            self._contents[computation] = (
+                _UNKNOWN_BODY  # ends the recursion of a computation that calls itself
+            )
             body = self._computations.get(computation)
             if body is not None and depth < _MAX_CALL_DEPTH:
                 self._contents[computation] = self._body_content(body, depth)

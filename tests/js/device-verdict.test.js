@@ -32,6 +32,10 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.match(verdictOf(silent), /the capture has no FLOP counts\.$/);
   silent.ops.hbm_bytes = OPS.map(() => null);
   assert.match(verdictOf(silent), /the capture has no FLOP or byte counts\.$/);
+  const slices = answerWith({ verdict: null });
+  slices.ops.flops_share = OPS.map(() => 0);
+  slices.ops.bytes_share = OPS.map(() => null);
+  assert.match(verdictOf(slices), / dot\.1 alone is 30\.000 ms\. How near/);
   silent.chosen.category = 'infeed';
   assert.match(verdictOf(silent), /: these ops have no FLOP or byte counts\.$/);
   const [device] = peaks.devices;
