@@ -21,7 +21,7 @@ LONGEST_VERDICTS = (
 @pytest.fixture(scope="module")
 def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("captures")
-    for name in ("tiny_dynamic", "dynamic_server", *LONGEST_VERDICTS):
+    for name in ("tiny_dynamic", "dynamic_server", "gpu_v100_tf", *LONGEST_VERDICTS):
         [folder] = shared_traces.glob(f"*/{name}")
         (logdir / name).symlink_to(folder)
     with serving(logdir) as address:
@@ -65,3 +65,32 @@ def test_a_compilation_that_the_capture_cuts_says_so(
     expect(page.get_by_test_id("compile-diff")).to_contain_text("Capture from before it begins until it ends")
     cut = page.locator("[data-testid=compile-cell][aria-pressed=true]")
     expect(cut).to_have_text("978.5+")
+
+
+@pytest.mark.parametrize(
+    ("run", "table"), [("multihost_server_debug", "duty-table"), ("gpu_v100_tf", "transfers-table")]
+)
+def test_tables_of_the_overview_fit_their_cards(
+    page: Page, tensorboard: str, shared_traces: Path, run: str, table: str
+) -> None:
+    """Names of devices with their hosts, and sums that are lower bounds."""
+    Xi(page, tensorboard).open(session_of(shared_traces, run), v="overview")
+    scroller = page.locator(".scroll", has=page.get_by_test_id(table))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
+def test_device_time_outside_of_all_steps_is_that_of_the_capture(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    xi = Xi(page, tensorboard)
+    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="propagation")
+    expect(page.get_by_test_id("propagation-times")).to_have_value("")
+    expect(page.get_by_test_id("annotation-tree").locator("tfoot tr").last).to_contain_text("29.653")
+
+
+def test_a_capture_without_executions_says_why(page: Page, tensorboard: str, shared_traces: Path) -> None:
+    xi = Xi(page, tensorboard)
+    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="executions", wait=False)
+    empty = page.locator(".card", has=page.get_by_role("heading", name="Executions"))
+    expect(empty).to_contain_text("No execution in this capture.")
+    expect(empty).to_contain_text("the GPUs' kernels name no programs")
