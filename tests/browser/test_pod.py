@@ -123,6 +123,13 @@ class TestTimeline:
         assert any(row["kind"] == "gaps" for row in rows_of_host(xi, 9))
         assert "13" in xi.text("hosts-more")
 
+    def test_gaps_begin_with_those_of_the_host_at_the_top(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod)
+        expect(page.get_by_test_id("gap-index")).to_have_text("11\u00a0gaps on TPU:0 · w-5")
+        xi.press("]")
+        assert xi.drawn("selection")["device"] == f"{LATE}/TPU:0"
+        expect(page.get_by_test_id("gap-index")).to_have_text("1 of 11 on TPU:0 · w-5")
+
     def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod)
         page.get_by_test_id("hosts-choose").click()
@@ -289,6 +296,14 @@ def test_a_pattern_shows_only_the_gaps_of_the_chosen_finding(xi: Xi, page: Page,
     xi.open(pod, v="gaps", f="finding:straggler")
     assert column(page.get_by_test_id("gap-patterns"), "Count").first.text_content() == "44"
     expect(page.get_by_test_id("pattern-0").locator(".ticks i")).to_have_count(11)
+
+
+def test_a_pattern_names_its_cause_its_finding_and_the_cause_of_most_gaps(
+    xi: Xi, page: Page, pod: str
+) -> None:
+    xi.open(pod, v="gaps")
+    cause = page.get_by_test_id("pattern-0").locator("td").nth(2)
+    expect(cause).to_have_text("input\u00a0t1v-n-7f-w-5 holds up the others; most gaps: dispatch")
 
 
 def test_a_linked_class_stays_in_its_filter_though_no_host_differs_in_it(
