@@ -146,6 +146,16 @@ def test_long_measures_leave_the_verdicts_in_view(xi: Xi, page: Page, case_study
     assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
 
 
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_the_verdicts_on_classes_are_in_view(
+    xi: Xi, page: Page, case_study: str, baseline: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    xi.open(case_study, v="compare", c=baseline)
+    scroller = page.locator(".scroll", has=page.get_by_test_id("compare-classes"))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
 def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
     xi.open(baseline, v="compare", c=broken, w="20+10", sel="win:20+10", x="-h0", f="kind:starved", q="Step")

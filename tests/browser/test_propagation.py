@@ -253,6 +253,8 @@ def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: s
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
     mixed = page.get_by_test_id("shared-ops-table")
     expect(mixed.locator("tbody tr").first).to_contain_text("%")
+    longest = column(mixed, "Divided among").filter(has_text="33.3").first
+    assert longest.evaluate("cell => cell.scrollWidth <= cell.clientWidth"), "the list is not cut"
     # A share stands as high as the name before it.
     heights = (
         mixed.locator("tbody td")

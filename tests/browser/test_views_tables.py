@@ -297,6 +297,14 @@ def test_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
         page.wait_for_selector("[data-testid=view-executions]")
 
 
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_the_table_of_executions_fits_its_card(xi: Xi, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    xi.open(session_named("torch_xla_dynamo_graph_break"), v="executions")
+    scroller = page.locator(".scroll", has=page.get_by_test_id("overhead-table"))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
 def test_programs_with_several_runs_show_minimum_and_maximum(
     xi: Xi, page: Page, case_study: str, dynamo: str
 ) -> None:
