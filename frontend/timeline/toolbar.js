@@ -172,7 +172,7 @@ export function createToolbar(on) {
       event.stopPropagation();
       if (field === time) {
         if (enter && !Number.isFinite(Number(digits))) {
-          timeMessage.textContent = 'a time in ms, such as 715.08';
+          timeMessage.textContent = 'ms, such as 715.08';
           return;
         }
         goto.classList.add('hidden');
