@@ -67,7 +67,14 @@ export function stepStrip(sides, open) {
     };
     return [
       h('b', { class: 'run-label' }, sessionName),
-      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / length) } }, stepText(step)),
+      h(
+        'span',
+        {
+          class: fittingText([stepText(step)], step.duration_ps / length) ? 'step-end' : 'step-end short',
+          style: { left: percent(step.duration_ps / length) },
+        },
+        stepText(step),
+      ),
       axisLane(
         'annotations',
         step.phases.map((span) => slice(span, `p${toneOf(span.name)}`, span.name)),

@@ -1,6 +1,6 @@
 /** The Device view: what the device is busy with, and how efficiently. */
 
-import { fill, h, refill } from '../lib/dom.js';
+import { fill, h, keepFocus, refill } from '../lib/dom.js';
 import { noDeviceCard } from '../lib/cards.js';
 import { count, plural, UNITS } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
@@ -361,7 +361,7 @@ export function deviceView(app) {
   /** Reloads if the link's query changed; otherwise redraws, as only filters or the selection did. */
   const followLink = data.whenDrawn(() => {
     if (JSON.stringify(query(session)) !== requestedQuery) data.reload();
-    else draw();
+    else keepFocus(element, draw);
   });
 
   /** Clears the search, else the annotation, else the bound, else the selected op; false if nothing is set. */
@@ -374,7 +374,7 @@ export function deviceView(app) {
     else if (values.get('bound')) setFilter('bound', '');
     else if (op) app.link.set({ op: '' }, 'push');
     else return false;
-    return draw() === 'ready';
+    return keepFocus(element, draw) === 'ready';
   }
 
   /** @type {(() => void)|null} */

@@ -107,7 +107,11 @@ export function executionsView(app) {
       const isSubset = app.selection().devices.length < session.devices.length;
       const [text, advice] = isSubset
         ? ['No execution on the chosen devices.', 'Choose others in the header.']
-        : ['No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'];
+        : [
+            'No execution in this capture.',
+            session.diagnostics.find(({ id }) => id === 'no_launches')?.message ??
+              'Capture while the device runs programs: at least one whole step.',
+          ];
       fill(element, emptyCard('Executions', text, advice));
       return 'empty';
     }

@@ -357,6 +357,7 @@ export function createApp() {
   }
 
   link.onNavigation(() => {
+    picker.close();
     if (openedName && linkedName() !== openedName) return void openSession(linkedName());
     void hostSelection.resolveRanks();
     applySelection();

@@ -32,7 +32,7 @@ export function createHostPicker({ session, isOpen, linked, apply, announce, rep
         reportError(error);
       }
     },
-    /** Closes the picker if it is open: its hosts are those of the session that is left. */
+    /** Closes the picker if it is open: its hosts are those of the session or of the link that is left. */
     close: () => close(),
   };
 }

@@ -4,7 +4,7 @@ import { button, h } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
 import {
   classColor,
-  cutName,
+  cutProgram,
   deviceName,
   kindTag,
   lengthBar,
@@ -170,9 +170,6 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
 /** The share of a row's gaps in which all cores of the host are idle. @param {GapRow} row */
 const allIdleShare = ({ gaps }) =>
   gaps[0].all_cores_idle_ps == null ? null : total(gaps, 'all_cores_idle_ps') / total(gaps, 'duration_ps');
-
-/** @param {string|null} program */
-const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);
 
 /**
  * The programs that run before and after a gap.

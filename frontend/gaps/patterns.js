@@ -113,7 +113,7 @@ function causesCell({ cause, causes, reason, count: gapCount }, findings) {
     reasonCell(longest?.cause ?? cause, findings[reason ?? '']),
     mostFrequent &&
       mostFrequent !== longest &&
-      h('small', { class: 'muted' }, ` most gaps: ${causeLabel(mostFrequent.cause)}`),
+      h('small', { class: 'muted' }, `; most gaps: ${causeLabel(mostFrequent.cause)}`),
   );
 }
 

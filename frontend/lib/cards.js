@@ -107,11 +107,14 @@ export const codeCell = (text, maxLetters) => (text ? h('code', null, cutName(te
 export const cutName = (text, maxLetters) =>
   cutMiddle(text, innerWidth < WIDE_WINDOW_PX ? maxLetters : 2 * maxLetters);
 
-/**
- * A program's name in little space: without the word with which the names of all lazy graphs begin.
- * @param {string|null} name
- */
-export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING);
+/** A program's name without the word with which the names of all lazy graphs begin. @param {string} name */
+const withoutPrefix = (name) => name.replace('SyncTensorsGraph.', '…');
+
+/** A program's name in little space. @param {string|null} name */
+export const shortProgram = (name) => (name ? cutMiddle(withoutPrefix(name), 10) : MISSING);
+
+/** A program's name beside another one in a table that is as wide as the window. @param {string|null} name */
+export const cutProgram = (name) => (name ? cutName(withoutPrefix(name), 22) : MISSING);
 
 /** A stacked bar of times by class, without text. @param {ByClass} parts */
 export const miniBar = (parts) =>

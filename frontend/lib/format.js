@@ -119,9 +119,13 @@ export function difference(value, decimals = 1) {
   return text.startsWith(MINUS) || !/[1-9]/.test(text) ? text : '+' + text;
 }
 
-/** A size in powers of 1000, with one decimal from 1 kB on: `318.4 MB`. @param {number|null|undefined} size bytes */
+/**
+ * A size in powers of 1000, with one decimal from 1 kB on: `318.4 MB`; `< 1 B` for less, as means may be.
+ * @param {number|null|undefined} size bytes
+ */
 export function bytes(size) {
   if (size == null) return MISSING;
+  if (size > 0 && size < 0.5) return `<${NARROW_SPACE}1${NARROW_SPACE}B`;
   const names = ['B', 'kB', 'MB', 'GB', 'TB'];
   let power = 0;
   let value = size;

@@ -57,7 +57,7 @@ function inputCard({ input_pipeline }, deviceCount) {
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
     { name: 'Driving thread loads or waits', ps: wait_ps },
-    { name: `${coreCountText(deviceCount)} idle for lack of data`, ps: idle_ps },
+    ...(deviceCount ? [{ name: `${coreCountText(deviceCount)} idle for lack of data`, ps: idle_ps }] : []),
     { name: 'Loading', ps: load_ps, hidden: load_hidden },
     { name: 'Sending', ps: send_ps, hidden: send_hidden },
   ];
@@ -96,7 +96,9 @@ function inputCard({ input_pipeline }, deviceCount) {
           field: (/** @type {typeof items[number]} */ { ps }) => ps,
           timeUnit: columnUnit(items, 'ps'),
         }),
-        shareColumn('While a device works', ({ hidden }) => hidden),
+        ...(deviceCount
+          ? [shareColumn('While a device works', (/** @type {typeof items[number]} */ { hidden }) => hidden)]
+          : []),
       ],
     }),
   );

@@ -41,7 +41,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
   if (!items.length) {
     const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;
-    return card('Idle time by cause', { note: basis }, h('p', null, text), singleDuty);
+    return card('Idle time by cause', { note: basis, class: 'idle' }, h('p', null, text), singleDuty);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');

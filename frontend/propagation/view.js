@@ -16,7 +16,7 @@ import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
 import { linesCard, lostTable, omittedNote, opsCard } from './tables.js';
-import { isInside, treeTable } from './tree.js';
+import { isInside, treeTable, valuesOf } from './tree.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('./types').Interval} Interval */
@@ -336,7 +336,10 @@ export function propagationView(app) {
     }
     shownSelection = sel;
     shownChoices = linkedChoices();
-    if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
+    // Work that is in no step has no mean.
+    const means = [...next.tree, next.unannotated].map((row) => valuesOf(row, 'mean_'));
+    const hasMeans = means.some(({ host, device }) => host || device);
+    if (!next.step && mode === 'step_') mode = hasMeans ? 'mean_' : '';
     names = shortPathNames(
       [
         ...next.lost.map(({ path }) => path),

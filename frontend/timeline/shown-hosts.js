@@ -21,17 +21,24 @@ export function createShownHosts(app, state, session) {
     return name ? names().indexOf(name) : parseRowId(row)?.host ?? -1;
   }
 
+  /** The short name of a host. @param {string} host */
+  function shortName(host) {
+    const hostNames = names();
+    return shortNames(hostNames)[hostNames.indexOf(host)] ?? host;
+  }
+
   return {
     /** The name of a device, with its host if there are several. @param {string} id */
     deviceName(id) {
       const device = findDevice(id);
       return device ? deviceName(device, names()) : id;
     },
-    /** The short name of a host. @param {string} host */
-    shortName(host) {
-      const hostNames = names();
-      return shortNames(hostNames)[hostNames.indexOf(host)] ?? host;
+    /** The name of a device, with the short name of its host if there are several. @param {string} id */
+    shortDeviceName(id) {
+      const device = findDevice(id);
+      return device ? deviceName({ ...device, host: shortName(device.host) }, names()) : id;
     },
+    shortName,
     /**
      * The index of the host whose gap is shown beside a device's gap: of the other hosts with rows the median one, else
      * the slowest, else the first; null if there are no others.

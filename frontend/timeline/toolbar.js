@@ -167,12 +167,12 @@ export function createToolbar(on) {
     field.addEventListener('keydown', (event) => {
       const enter = event.key === 'Enter';
       if (!enter && event.key !== 'Escape') return;
-      const digits = time.value.replace(/\s/g, '').replace(',', '.');
+      const digits = time.value.replace(/\s|ms/g, '').replace(',', '.');
       event.preventDefault();
       event.stopPropagation();
       if (field === time) {
         if (enter && !Number.isFinite(Number(digits))) {
-          timeMessage.textContent = 'not a number';
+          timeMessage.textContent = 'ms, such as 715.08';
           return;
         }
         goto.classList.add('hidden');

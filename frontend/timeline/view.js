@@ -7,7 +7,7 @@ import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createNavigation } from './navigation.js';
 import { createModel } from './model.js';
-import { createLanes } from './lanes.js';
+import { createLanes, inLaneOrder } from './lanes.js';
 import { createOverviewStrip } from './overview-strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
@@ -82,7 +82,7 @@ export function timelineView(app) {
   });
   const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle } = navigation;
   const shownHosts = createShownHosts(app, state, () => session);
-  const { deviceName, shortName, comparedHost, requestHosts } = shownHosts;
+  const { deviceName, shortDeviceName, shortName, comparedHost, requestHosts } = shownHosts;
   const waits = createWaits(model, {
     session: () => session,
     shortName,
@@ -109,12 +109,14 @@ export function timelineView(app) {
     arrived: () => openRows(true),
     failed,
     session: () => session,
-    devices: () => app.tracedSelection().devices,
+    devices() {
+      const ids = new Set(app.tracedSelection().devices);
+      return session ? inLaneOrder(session.devices, session).flatMap(({ id }) => (ids.has(id) ? id : [])) : [];
+    },
     announce: live.announceNow,
     deviceName,
     position(index, gapCount, device, among) {
-      const shortDevice = session?.devices.find(({ id }) => id === device)?.name ?? device;
-      toolbar.setGap(index, gapCount, shortDevice, deviceName(device) + among);
+      toolbar.setGap(index, gapCount, shortDeviceName(device), deviceName(device) + among);
     },
     open,
     comparedHost,

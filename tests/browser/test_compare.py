@@ -122,6 +122,40 @@ def test_a_slice_of_either_step_opens_in_its_session(xi: Xi, comparison: Page) -
     assert selection["end_ps"] - selection["start_ps"] == 22_800_000_000
 
 
+def test_short_slices_end_with_the_step_and_its_text_stands_after_it(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
+    """The baseline's step takes 5 % of the axis, and its shortest classes of the host less than 1 px."""
+    xi.open(case_study, v="compare", c=baseline)
+    end = page.locator(".step-end").last.bounding_box()
+    assert end is not None
+    slices = page.locator(".run-lane").nth(5).locator(".run").all()
+    boxes = [box for box in (part.bounding_box() for part in slices) if box]
+    assert max(box["x"] + box["width"] for box in boxes) < end["x"] + 4
+    names = page.locator(".axis > b").last.bounding_box()
+    assert names is not None
+    assert end["x"] > names["x"] + names["width"]
+
+
+def test_long_measures_leave_the_verdicts_in_view(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+    document = xi.document("compare", case_study, other=baseline)
+    document["measures"][0] |= {"label": "Stalled share of the spans of all devices", "ratio": 1919.91}
+    page.route("**/data/compare?*", lambda route: route.fulfill(json=document))
+    xi.open(case_study, v="compare", c=baseline)
+    scroller = page.locator(".scroll", has=page.get_by_test_id("compare-table"))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_the_verdicts_on_classes_are_in_view(
+    xi: Xi, page: Page, case_study: str, baseline: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    xi.open(case_study, v="compare", c=baseline)
+    scroller = page.locator(".scroll", has=page.get_by_test_id("compare-classes"))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
 def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
     xi.open(baseline, v="compare", c=broken, w="20+10", sel="win:20+10", x="-h0", f="kind:starved", q="Step")

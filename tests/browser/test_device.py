@@ -119,6 +119,16 @@ def test_keys_move_between_dots_and_open_the_timeline(xi: Xi) -> None:
     assert xi.drawn("selection")["name"] == "dot.411"
 
 
+def test_escape_keeps_the_focus_in_the_picture(xi: Xi) -> None:
+    roofline = xi.page.get_by_test_id("roofline")
+    roofline.focus()
+    xi.press("ArrowRight")
+    assert "op" in xi.link()
+    xi.press("Escape")
+    assert "op" not in xi.link()
+    expect(roofline).to_be_focused()
+
+
 def test_an_annotation_filters_ops_and_picture(xi: Xi) -> None:
     xi.page.locator(f"[data-key='{ATTENTION}'] td").first.click()
     xi.idle()

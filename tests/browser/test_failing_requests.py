@@ -94,7 +94,14 @@ def test_a_session_that_was_read_again_is_opened_again(
         refused.append(route.request.url)
         route.fulfill(status=409, json={"error": CHANGED})
 
-    page.route(f"**/data/{view}?*", refuse, times=1)
+    def stop_refusing(route: Route) -> None:
+        if refused:
+            page.unroute(pattern)
+        route.continue_()
+
+    pattern = f"**/data/{view}?*"
+    page.route(pattern, refuse)  # also a second request, which replaces the first one
+    page.route("**/data/session?*", stop_refusing)
     with page.expect_request(lambda request: "/data/session?" in request.url and bool(refused)):
         open_view(xi, view)
     xi.ready()

@@ -54,6 +54,14 @@ def test_choices_in_the_header_are_as_wide_as_their_text(xi: Xi, page: Page, cas
     assert compare_box["width"] < 80
 
 
+def test_short_choices_are_whole_beside_a_long_one(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    choices = [page.get_by_test_id(name) for name in ("host-select", "device-select", "compare-select")]
+    widths = [choice.evaluate("element => element.offsetWidth") for choice in choices]
+    page.set_viewport_size({"width": 1200, "height": 800})
+    assert [choice.evaluate("element => element.offsetWidth") for choice in choices] == widths
+
+
 def test_in_narrow_windows_the_second_session_is_chosen_in_compare(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:

@@ -156,6 +156,16 @@ def test_the_host_picker_closes_once_another_session_opens(xi: Xi, page: Page, c
     assert xi.link() == {"s": case_study, "v": "overview"}
 
 
+def test_back_within_a_session_closes_the_host_picker(xi: Xi, page: Page) -> None:
+    xi.open(session_named("synthetic_pod_16_hosts"), v="overview")
+    page.get_by_test_id("tab-gaps").click()
+    page.get_by_test_id("host-select").click()
+    expect(page.get_by_test_id("host-picker")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_test_id("host-picker")).to_have_count(0)
+    assert xi.link()["v"] == "overview"
+
+
 @pytest.mark.parametrize(("view", "key", "value"), [("device", "op", "fusion.7"), ("hosts", "st", "1207")])
 def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     xi: Xi, page: Page, case_study: str, view: str, key: str, value: str

@@ -123,6 +123,24 @@ class TestTimeline:
         assert any(row["kind"] == "gaps" for row in rows_of_host(xi, 9))
         assert "13" in xi.text("hosts-more")
 
+    @pytest.mark.parametrize("size", [(1000, 700), (1440, 900)])
+    def test_the_note_below_the_devices_is_whole(
+        self, xi: Xi, page: Page, pod: str, size: tuple[int, int]
+    ) -> None:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        xi.open(pod)
+        note = page.get_by_text("Waiting for other hosts inside a collective counts as busy")
+        hidden = """note => Math.max(...[note.parentElement, document.documentElement]
+            .map(box => note.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom))"""
+        assert note.evaluate(hidden) <= 0
+
+    def test_gaps_begin_with_those_of_the_host_at_the_top(self, xi: Xi, page: Page, pod: str) -> None:
+        xi.open(pod)
+        expect(page.get_by_test_id("gap-index")).to_have_text("11\u00a0gaps on TPU:0 · w-5")
+        xi.press("]")
+        assert xi.drawn("selection")["device"] == f"{LATE}/TPU:0"
+        expect(page.get_by_test_id("gap-index")).to_have_text("1 of 11 on TPU:0 · w-5")
+
     def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod)
         page.get_by_test_id("hosts-choose").click()
@@ -289,6 +307,14 @@ def test_a_pattern_shows_only_the_gaps_of_the_chosen_finding(xi: Xi, page: Page,
     xi.open(pod, v="gaps", f="finding:straggler")
     assert column(page.get_by_test_id("gap-patterns"), "Count").first.text_content() == "44"
     expect(page.get_by_test_id("pattern-0").locator(".ticks i")).to_have_count(11)
+
+
+def test_a_pattern_names_its_cause_its_finding_and_the_cause_of_most_gaps(
+    xi: Xi, page: Page, pod: str
+) -> None:
+    xi.open(pod, v="gaps")
+    cause = page.get_by_test_id("pattern-0").locator("td").nth(2)
+    expect(cause).to_have_text("input\u00a0t1v-n-7f-w-5 holds up the others; most gaps: dispatch")
 
 
 def test_a_linked_class_stays_in_its_filter_though_no_host_differs_in_it(

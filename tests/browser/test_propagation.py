@@ -253,6 +253,22 @@ def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: s
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
     mixed = page.get_by_test_id("shared-ops-table")
     expect(mixed.locator("tbody tr").first).to_contain_text("%")
+    longest = column(mixed, "Divided among").filter(has_text="33.3").first
+    assert longest.evaluate("cell => cell.scrollWidth <= cell.clientWidth"), "the list is not cut"
+    # A share stands as high as the name before it.
+    heights = (
+        mixed.locator("tbody td")
+        .nth(1)
+        .evaluate(
+            """cell => [...cell.childNodes].slice(0, 2).map(node => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            const { top, bottom } = range.getBoundingClientRect();
+            return (top + bottom) / 2;
+        })"""
+        )
+    )
+    assert heights[0] == pytest.approx(heights[1], abs=0.5)
     assert (
         sum(ps(column(page.get_by_test_id("unannotated-table"), "Time")))
         == ps(page.get_by_test_id("annotation-none").locator("td:nth-child(3)"))[0]

@@ -21,7 +21,14 @@ LONGEST_VERDICTS = (
 @pytest.fixture(scope="module")
 def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("captures")
-    for name in ("tiny_dynamic", "dynamic_server", *LONGEST_VERDICTS):
+    for name in (
+        "tiny_dynamic",
+        "dynamic_server",
+        "gpu_v100_tf",
+        "tf_keras_slow",
+        "reactant_2xnvidia",
+        *LONGEST_VERDICTS,
+    ):
         [folder] = shared_traces.glob(f"*/{name}")
         (logdir / name).symlink_to(folder)
     with serving(logdir) as address:
@@ -65,3 +72,55 @@ def test_a_compilation_that_the_capture_cuts_says_so(
     expect(page.get_by_test_id("compile-diff")).to_contain_text("Capture from before it begins until it ends")
     cut = page.locator("[data-testid=compile-cell][aria-pressed=true]")
     expect(cut).to_have_text("978.5+")
+
+
+@pytest.mark.parametrize(
+    ("run", "table"), [("multihost_server_debug", "duty-table"), ("gpu_v100_tf", "transfers-table")]
+)
+def test_tables_of_the_overview_fit_their_cards(
+    page: Page, tensorboard: str, shared_traces: Path, run: str, table: str
+) -> None:
+    """Names of devices with their hosts, and sums that are lower bounds."""
+    Xi(page, tensorboard).open(session_of(shared_traces, run), v="overview")
+    scroller = page.locator(".scroll", has=page.get_by_test_id(table))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
+
+
+def test_device_time_outside_of_all_steps_is_that_of_the_capture(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    xi = Xi(page, tensorboard)
+    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="propagation")
+    expect(page.get_by_test_id("propagation-times")).to_have_value("")
+    expect(page.get_by_test_id("annotation-tree").locator("tfoot tr").last).to_contain_text("29.653")
+
+
+def test_a_capture_without_executions_says_why(page: Page, tensorboard: str, shared_traces: Path) -> None:
+    xi = Xi(page, tensorboard)
+    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="executions", wait=False)
+    empty = page.locator(".card", has=page.get_by_role("heading", name="Executions"))
+    expect(empty).to_contain_text("No execution in this capture.")
+    expect(empty).to_contain_text("the GPUs' kernels name no programs")
+
+
+def test_without_a_device_the_input_has_no_times_of_devices(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    Xi(page, tensorboard).open(session_of(shared_traces, "tf_keras_slow"), v="overview")
+    table = page.get_by_test_id("input-table")
+    expect(table.locator("th")).to_have_text(["What", "Time, ms"])
+    expect(table.locator("td:first-child")).to_have_text(
+        ["Driving thread loads or waits", "Loading", "Sending"]
+    )
+
+
+def test_idle_time_stands_before_the_duty_cycle_even_if_there_is_none(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    Xi(page, tensorboard).open(session_of(shared_traces, "reactant_2xnvidia"), v="overview")
+    idle, duty = (page.get_by_role("region", name=name) for name in ("Idle time by cause", "Duty cycle"))
+    expect(idle).to_contain_text("No core is idle")
+    idle_box, duty_box = idle.bounding_box(), duty.bounding_box()
+    assert idle_box is not None
+    assert duty_box is not None
+    assert idle_box["x"] < duty_box["x"]

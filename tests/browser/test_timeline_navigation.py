@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from browser.conftest import session_named
 from browser.driver import LABELS_WIDTH, Xi
 from playwright.sync_api import Page, Route, expect
 
@@ -91,12 +92,26 @@ def test_a_text_that_is_no_time_is_reported_and_can_be_corrected(xi: Xi, page: P
     page.keyboard.type("soon")
     xi.press("Enter")
     field = page.get_by_test_id("go-to-time")
-    expect(field.get_by_role("alert")).to_have_text("not a number")
+    expect(field.get_by_role("alert")).to_have_text("ms, such as 715.08")
     expect(field.get_by_role("textbox")).to_be_focused()
-    field.get_by_role("textbox").fill("1500.5")
+    assert field.evaluate("element => element.scrollWidth <= element.clientWidth"), "the text is not cut"
+    field.get_by_role("textbox").fill("1500.5 ms")
     xi.press("Enter")
     expect(field).to_be_hidden()
     assert xi.drawn("window") == {"start_ps": 1300.5 * MS, "end_ps": 1700.5 * MS}
+
+
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_the_toolbar_fits_with_the_field_for_a_time_and_the_name_of_a_host(
+    xi: Xi, page: Page, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    xi.open(session_named("synthetic_pod_16_hosts"))
+    toolbar = page.get_by_test_id("timeline-toolbar")
+    for keys in ("]", "g", "Enter", "g", "x", "Enter"):
+        xi.press(keys)
+        assert toolbar.evaluate("element => element.scrollWidth - element.clientWidth") == 0, keys
+    expect(page.get_by_test_id("go-to-time").get_by_role("alert")).to_be_visible()
 
 
 def test_zooming_back_out_requests_no_data(xi: Xi, page: Page, case_study: str) -> None:

@@ -80,9 +80,9 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
     expect(page.get_by_test_id("pattern-1")).to_have_attribute("aria-selected", "true")
     assert 0 < rows.count() < row_count
     after = column(patterns, "After").nth(1).inner_text()
-    assert all(
-        text.endswith(after) for text in column(page.get_by_test_id("gap-list"), "Before").all_inner_texts()
-    )
+    programs = column(page.get_by_test_id("gap-list"), "Before")
+    titles = programs.evaluate_all("cells => cells.map(cell => cell.title)")
+    assert all(title.endswith(after) for title in titles)
     assert xi.text("gap-count").startswith(column(patterns, "Count").nth(1).inner_text() + " gaps")
     page.get_by_test_id("pattern-1").click()
     assert rows.count() == row_count
@@ -295,6 +295,14 @@ def test_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
             assert length > spread["max"]
         page.go_back()
         page.wait_for_selector("[data-testid=view-executions]")
+
+
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_the_table_of_executions_fits_its_card(xi: Xi, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    xi.open(session_named("torch_xla_dynamo_graph_break"), v="executions")
+    scroller = page.locator(".scroll", has=page.get_by_test_id("overhead-table"))
+    assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
 
 
 def test_programs_with_several_runs_show_minimum_and_maximum(

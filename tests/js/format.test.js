@@ -67,6 +67,8 @@ test('a difference has a sign unless it is 0', () => {
 test('sizes in bytes have powers of 1000', () => {
   assert.equal(format.bytes(318_400_000), `318.4${N}MB`);
   assert.equal(format.bytes(512), `512${N}B`);
+  assert.equal(format.bytes(0.4), `<${N}1${N}B`);
+  assert.equal(format.bytes(0), `0${N}B`);
   assert.equal(format.bytes(999_960), `1.0${N}MB`);
 });
 
