@@ -79,7 +79,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
     }
     step = {"duration_ps": 1_000_000, "host": "h", "host_ps": {"python": host_work_ps, "wait": 900_000}}
     document = {
-        "steps": [step], "findings": [bound], "environment": {"framework": framework},
+        "steps": [step], "diagnostics": [], "findings": [bound], "environment": {"framework": framework},
         "mistakes": {"step_ps": 1_000_000, "step_if_fixed_ps": 1_000_000},
         "outside_span": None, "devices": [{"span_ps": 100, "busy_ps": 98}],
         "annotations": [{"path": path} for path in ("s", *{row["annotation"] for row in rows} - {None, "s"})],
