@@ -10,7 +10,7 @@ import gpus
 import numpy as np
 import pytest
 from build import trace_of
-from captures import capture, thread
+from captures import Core, capture, thread
 from helpers import small_space
 from pods import recorded_trace
 from programs import module, read
@@ -20,6 +20,7 @@ from synthetic.pod_schedule import Delay, Pod, schedule
 from synthetic.times import MS
 from synthetic.writer import Space
 
+from tb_xla_insights.pod.collective_columns import TimesOfSteps
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.pod.thinning import limit_rows
 
@@ -196,3 +197,19 @@ def test_a_late_host_waits_least() -> None:
     late_pod = Pod(hosts=2, cores=1, steps=3, delays=(Delay(0, "input", 30 * MS),))
     late_host, waiting_host = hosts_of(late_pod)
     assert late_host.exposed_ps.sum() < waiting_host.exposed_ps.sum() / 3
+
+
+def test_an_annotation_has_times_only_for_the_steps_between_its_first_and_its_last_event() -> None:
+    """So names with the step's number take no memory per name and step."""
+    steps = [("Training_Step", at, 90, {"_r": 1, "step_num": at}) for at in (0, 100, 200, 300)]
+    parts = [("load", 10, 5), ("save_100", 110, 50), ("load", 210, 20), ("after", 295, 3)]
+    trace = capture(thread("python", *steps, *parts), Core([("dot", 20, 360)]))
+    times = {
+        path: (first, us.tolist()) for path, (first, us) in host_collectives(trace).annotation_times.items()
+    }
+    assert times == {
+        "Training_Step": (0, [90, 90, 90, 90]),
+        "Training_Step/load": (0, [5, 0, 20]),
+        "Training_Step/save_100": (1, [50]),
+    }
+    assert TimesOfSteps(1, np.array([50, 7])).total_ps(np.array([0, 1, 3])) == 50

@@ -25,6 +25,7 @@ from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.pod.causes import Cause, _find_annotation
+from tb_xla_insights.pod.collective_columns import TimesOfSteps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.work_tables import work_by_op
 from tb_xla_insights.timeline import Timeline
@@ -147,7 +148,10 @@ def test_an_outermost_annotation_is_not_where_a_late_host_takes_longer() -> None
         hosts=[
             SimpleNamespace(
                 collectives=SimpleNamespace(
-                    annotation_ps={"train/step": np.array([ps]), "train/step/data/load": np.array([inner_ps])}
+                    annotation_times={
+                        "train/step": TimesOfSteps(0, np.array([ps])),
+                        "train/step/data/load": TimesOfSteps(0, np.array([inner_ps])),
+                    }
                 )
             )
             for ps, inner_ps in ((90, 50), (10, 10))

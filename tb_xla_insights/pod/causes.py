@@ -85,7 +85,9 @@ def find_cause(
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
     path = _find_annotation(table, host, median, cause, chosen_steps[:, column])
-    annotation_name = name_and_depth(path, table.hosts[host].collectives.annotation_ps)[0] if path else None
+    annotation_name = (
+        name_and_depth(path, table.hosts[host].collectives.annotation_times)[0] if path else None
+    )
     return replace(cause, annotation=path, annotation_name=annotation_name)
 
 
@@ -107,8 +109,8 @@ def _find_annotation(
 def _mean_annotation_times(table: StepTable, host: int, steps: NDArray[np.intp]) -> dict[str, int]:
     """Returns the mean time of each annotation in some common steps, by its path."""
     own_steps = table.own_step[host, steps]
-    times = table.hosts[host].collectives.annotation_ps
-    return {path: int(times_ps[own_steps].sum()) // len(steps) for path, times_ps in times.items()}
+    times = table.hosts[host].collectives.annotation_times
+    return {path: of_steps.total_ps(own_steps) // len(steps) for path, of_steps in times.items()}
 
 
 def _slow_core(table: StepTable, host: int, median: int) -> str | None:

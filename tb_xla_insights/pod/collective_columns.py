@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,18 @@ class Instruction:
     groups: int | None
 
 
+class TimesOfSteps(NamedTuple):
+    """Times in the steps from `first_step` on; they are 0 in other steps."""
+
+    first_step: int
+    times_ps: Int64
+
+    def total_ps(self, steps: NDArray[np.intp]) -> int:
+        """Returns the sum over some steps."""
+        index = steps - self.first_step
+        return int(self.times_ps[index[(index >= 0) & (index < len(self.times_ps))]].sum())
+
+
 @dataclass(frozen=True)
 class HostCollectives:
     """The collectives of one host. Times are picoseconds on its own clock, from `base_unix_ns` (0: not recorded).
@@ -45,7 +58,7 @@ class HostCollectives:
     number of rows before `limit_rows` removed some.
 
     Steps: `step_numbers` (-1: not numbered); `step_work_ps`: per step and core, how long the core computed for it;
-    `annotation_ps`: by the path of annotations, their time in each step.
+    `annotation_times`: by the path of annotations, their time in each step.
     """
 
     base_unix_ns: int
@@ -69,7 +82,7 @@ class HostCollectives:
     point_to_point_ps: Int64
     step_numbers: Int64
     step_work_ps: Int64
-    annotation_ps: Mapping[str, Int64]
+    annotation_times: Mapping[str, TimesOfSteps]
     recorded_count: int
 
     def __len__(self) -> int:

@@ -19,7 +19,12 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
-from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction, occurrence_index
+from tb_xla_insights.pod.collective_columns import (
+    HostCollectives,
+    Instruction,
+    TimesOfSteps,
+    occurrence_index,
+)
 from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
 from tb_xla_insights.pod.thinning import MAX_ROWS, limit_rows
 from tb_xla_insights.trace.model import Int32, Int64, Trace
@@ -80,7 +85,7 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
                 [-1 if step.number is None else step.number for step in find_steps(trace)], np.int64
             ),
             step_work_ps=_step_work(trace),
-            annotation_ps=_annotation_times(trace),
+            annotation_times=_annotation_times(trace),
             recorded_count=len(rows["run"]),
         ),
         max_rows,
@@ -318,8 +323,9 @@ def _step_work(trace: Trace) -> Int64:
     return np.maximum(work_ps, 0)
 
 
-def _annotation_times(trace: Trace) -> dict[str, Int64]:
-    """Returns, by the path of annotations, their time in each step, without the parts outside of it."""
+def _annotation_times(trace: Trace) -> dict[str, TimesOfSteps]:
+    """Returns, by the path of annotations, their time in each step, without the parts outside of it. An annotation that
+    few steps have, such as one with the step's number in its name, has an entry for these steps only."""
     annotations, (step_start_ps, step_end_ps) = host_annotations(trace), step_times(trace)
     order = np.argsort(annotations.path, kind="stable")
     bounds = np.searchsorted(annotations.path[order], np.arange(1, len(annotations.path_texts)))
@@ -327,7 +333,12 @@ def _annotation_times(trace: Trace) -> dict[str, Int64]:
     for text, index in zip(annotations.path_texts, np.split(order, bounds), strict=False):
         rows = annotations.row[index]
         intervals = union(trace.start_ps[rows], trace.end_ps[rows])
-        times[text] = covered_times(intervals.start_ps, intervals.end_ps, step_start_ps, step_end_ps)
+        start_ps, end_ps = intervals.start_ps, intervals.end_ps
+        touched = np.flatnonzero((step_start_ps < end_ps[-1:]) & (step_end_ps > start_ps[:1]))
+        if len(touched):
+            steps = slice(touched[0], touched[-1] + 1)
+            covered_ps = covered_times(start_ps, end_ps, step_start_ps[steps], step_end_ps[steps])
+            times[text] = TimesOfSteps(int(touched[0]), covered_ps)
     return times
 
 
