@@ -55,7 +55,7 @@ def late_hosts_name(finding: Mapping[str, Any]) -> str:
 def is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping[str, Any]) -> bool:
     """Whether only late hosts have a finding, by its evidence and that of the straggler finding. Such a finding names
     the cause of their lateness, and is no further mistake. False in a session of one host."""
-    late_hosts, hosts = straggler_evidence["hosts"], evidence.get("host_names", [])
+    late_hosts, hosts = straggler_evidence["hosts"], evidence.get("host_names") or ()
     return 0 < len(hosts) <= len(late_hosts) and set(hosts) <= set(late_hosts)
 
 

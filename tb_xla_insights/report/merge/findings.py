@@ -92,7 +92,7 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     on_minority = 2 * len(rows) <= len(sections)
     shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
-    names = [section.host for section in sections if section.number in rows]
+    names = [section.host for section in sections if section.number in rows] if on_minority else None
     host = next(section.host for section in sections if rows.get(section.number) is shown_row)
     weight = _weight_function(sections)
     recurrences = Counter(row["recurs"] for row in rows.values())
