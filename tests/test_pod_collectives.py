@@ -202,7 +202,7 @@ def test_a_late_host_waits_least() -> None:
 def test_an_annotation_has_times_only_for_the_steps_between_its_first_and_its_last_event() -> None:
     """So names with the step's number take no memory per name and step."""
     steps = [("Training_Step", at, 90, {"_r": 1, "step_num": at}) for at in (0, 100, 200, 300)]
-    parts = [("load", 10, 5), ("save_100", 110, 50), ("load", 210, 20), ("after", 295, 3)]
+    parts = [("load", 10, 5), ("save_100", 110, 50), ("load", 210, 20), ("after", 295, 3), ("mark", 320, 0)]
     trace = capture(thread("python", *steps, *parts), Core([("dot", 20, 360)]))
     times = {
         path: (first, us.tolist()) for path, (first, us) in host_collectives(trace).annotation_times.items()

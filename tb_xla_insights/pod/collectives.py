@@ -334,7 +334,9 @@ def _annotation_times(trace: Trace) -> dict[str, TimesOfSteps]:
         rows = annotations.row[index]
         intervals = union(trace.start_ps[rows], trace.end_ps[rows])
         start_ps, end_ps = intervals.start_ps, intervals.end_ps
-        touched = np.flatnonzero((step_start_ps < end_ps[-1:]) & (step_end_ps > start_ps[:1]))
+        if not len(start_ps):  # events without duration
+            continue
+        touched = np.flatnonzero((step_start_ps < end_ps[-1]) & (step_end_ps > start_ps[0]))
         if len(touched):
             steps = slice(touched[0], touched[-1] + 1)
             covered_ps = covered_times(start_ps, end_ps, step_start_ps[steps], step_end_ps[steps])
