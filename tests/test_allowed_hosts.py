@@ -82,6 +82,7 @@ def test_names_of_proxies() -> None:
     for host in ("a.lab.example", "corp.example", "acorp.example"):
         assert refusal(names, host) is not None
     assert refusal(AllowedHosts(parse_names("*")), FOREIGN) is None
+    assert AllowedHosts(parse_names("FE80::1,10.0.0.7")).is_listed("fe80::1")
 
 
 def test_any_name_is_accepted_over_https() -> None:
@@ -105,8 +106,9 @@ def test_any_name_is_accepted_over_https() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://lab.example", "lab.example:8888", "a b", "..", "bücher.example", "*.a"]
-)
+    "text",
+    ["http://lab.example", "lab.example:8888", "cafe:8888", "10.0.0.7:8888", "a b", "..", "bücher.example", "*.a"],
+)  # fmt: skip
 def test_malformed_lists_of_names(text: str, logdir: Path) -> None:
     with pytest.raises(InputError, match=r"is not a host name; write it as lab\.example, without a port$"):
         parse_names(text)

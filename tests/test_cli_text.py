@@ -164,7 +164,7 @@ def test_compilations() -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     related_graphs = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
-    host_text.print_compiles(out, [row | {"graphs_of_same_name": related_graphs}])
+    host_text.print_compiles(out, [row | {"graphs_of_same_name": related_graphs}], host_count=1)
     assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in single_spaced(printed_text(out))
 
 
@@ -181,7 +181,7 @@ def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, text
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     out = console()
     host_text.print_compiles(
-        out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}]
+        out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}], host_count=1
     )
     assert f" {text} 130ef63c " in single_spaced(printed_text(out))
 
@@ -300,17 +300,20 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     text = printed(document)
     assert column_headings(text, "Steps").split()[:2] == ["Step", "Host"]
+    steps = [step for step in document["steps"] if step["host"] == "b"]
+    assert column_headings(printed(document | {"steps": steps}), "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
     assert "Host" not in column_headings(text_of(CASE_STUDY), "Steps")
     early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
     host_text.print_early_executions(
         out,
-        [early_executions[0], early_executions[1] | {"host": "other"}],
+        [early_executions[0] | {"host": "other"}],
         report("torch_xla_early_item")["steps"],
+        host_count=2,
     )
     [compilation] = report(CASE_STUDY)["compiles"]
-    host_text.print_compiles(out, [compilation, compilation | {"host": "other"}])
+    host_text.print_compiles(out, [compilation | {"host": "other"}], host_count=2)
     assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
         1,
         1,

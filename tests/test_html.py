@@ -178,6 +178,15 @@ def test_the_page_has_the_gaps_of_the_document() -> None:
     assert sum(row[0] == "Sum" for row in complete.rows["Why the longest gaps ended"]) == 30
 
 
+def test_tables_of_several_hosts_name_the_host() -> None:
+    parser, report, _ = page("torch_xla_dynamic_shapes")
+    pod = report | {"session": report["session"] | {"hosts": report["session"]["hosts"] * 2}}
+    for title in ("Compilations", "Steps"):
+        assert "Host" not in parser.rows[title][0]
+        heads, first, *_ = Page(report_html(pod)).rows[title]
+        assert first[heads.index("Host")] == "demo-host"
+
+
 def test_names_are_escaped() -> None:
     name = '<script>alert("1")</script>&amp;<b onload=x>'
     events = (name, 0, 90, {"_r": 1, "step_num": 3}), ("StepMarker", 40, 20)

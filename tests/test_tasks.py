@@ -61,14 +61,13 @@ def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> 
     assert os.getpid() not in {process for _, _, process in in_pool}
 
 
-def test_a_result_has_the_hosts_time_range(hosts: list[HostCapture]) -> None:
+def test_a_result_has_the_hosts_time_base(hosts: list[HostCapture]) -> None:
     first = next(iter(run(hosts, count, load_catalog())))
     assert isinstance(first, HostResult)
     assert first.base_unix_ns == 1_700_000_000_000_000_000
-    assert first.end_ps == 29 * 10**9
     moved = next(iter(run([HostCapture("a", hosts[0].path, 0, shift_ps=1000)], count, load_catalog())))
     assert isinstance(moved, HostResult)
-    assert (moved.base_unix_ns, moved.end_ps) == (first.base_unix_ns - 1, first.end_ps + 1000)
+    assert moved.base_unix_ns == first.base_unix_ns - 1
 
 
 @pytest.mark.parametrize("processes", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.tables.definition import Column, Definition, Row
 
 MAX_ROWS = 12
-"""The maximum number of rows of a long table; `--json` has all rows."""
+"""The maximum number of rows of a long table; `--json` has all rows, but of gaps the 1,000 longest without
+`--all-gaps`."""
 _MAX_CLASSES = 3
 """The maximum number of classes in a cell of times by class."""
 
@@ -58,9 +59,9 @@ def table(
     )
 
 
-def without_single_host(definition: Definition, rows: Sequence[Row]) -> Definition:
-    """The table, without the column of hosts if all rows have the same host."""
-    return definition if len({row["host"] for row in rows}) > 1 else definition.without("host")
+def without_single_host(definition: Definition, host_count: int) -> Definition:
+    """The table, without the column of hosts if the session has a single host."""
+    return definition if host_count > 1 else definition.without("host")
 
 
 def step_text(row: Row) -> str:

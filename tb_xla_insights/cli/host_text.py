@@ -19,7 +19,9 @@ Document = Mapping[str, Any]
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 
 
-def print_early_executions(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
+def print_early_executions(
+    out: Console, rows: Sequence[Document], steps: Sequence[Document], host_count: int
+) -> None:
     """Prints the early executions in order of time."""
     if not rows:
         return
@@ -29,7 +31,7 @@ def print_early_executions(out: Console, rows: Sequence[Document], steps: Sequen
     def step_text(row: Document) -> str:
         return units.step_name(row["step"], None if row["step"] is None else steps[row["step"]]["number"])
 
-    definition = elements.without_single_host(EARLY_EXECUTIONS, rows)
+    definition = elements.without_single_host(EARLY_EXECUTIONS, host_count)
     cells = {"step": step_text, "trigger": lambda row: _TRIGGERS[row["trigger"]]}
     out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
@@ -79,13 +81,13 @@ def _fixed_cost_notes(fixed: Document | None) -> list[str]:
     return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
 
-def print_compiles(out: Console, rows: Sequence[Document]) -> None:
+def print_compiles(out: Console, rows: Sequence[Document], host_count: int) -> None:
     """Prints the compilations in order of time."""
     if not rows:
         return
     more = f"; the first {elements.MAX_ROWS}" if len(rows) > elements.MAX_ROWS else ""
     table = elements.table(
-        elements.without_single_host(COMPILES, rows),
+        elements.without_single_host(COMPILES, host_count),
         [compile_row(row) for row in rows[: elements.MAX_ROWS]],
         {
             "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],

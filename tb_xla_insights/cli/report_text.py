@@ -34,6 +34,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     from tb_xla_insights.report.throughput import throughput_text
 
     session = document["session"]
+    host_count = len(session["hosts"])
     elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     if session["description"]:
@@ -48,15 +49,15 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _print_devices(out, document["devices"], duty)
     print_hosts(out, document["hosts"])
     print_idle(out, document["step_idle"], document["outside_span"], document["hosts"])
-    print_input(out, document["input_pipeline"], len(session["hosts"]))
-    _print_steps(out, document["steps"])
+    print_input(out, document["input_pipeline"], host_count)
+    _print_steps(out, document["steps"], host_count)
     if document["throughput"]:
         elements.print_paragraph(out, f"Throughput: {throughput_text(document['throughput'])}.")
         out.print()
     print_gaps(out, document)
-    print_early_executions(out, document["early_executions"], document["steps"])
+    print_early_executions(out, document["early_executions"], document["steps"], host_count)
     print_executions(out, document["programs"], document["launching"])
-    print_compiles(out, document["compiles"])
+    print_compiles(out, document["compiles"], host_count)
     print_transfers(out, document["transfers"])
     _print_collectives(out, document["collectives"])
     _print_stalls(out, document["devices"])
@@ -122,7 +123,7 @@ def _print_devices(out: Console, devices: Sequence[Document], duty: str) -> None
     out.print()
 
 
-def _print_steps(out: Console, steps: Sequence[Document]) -> None:
+def _print_steps(out: Console, steps: Sequence[Document], host_count: int) -> None:
     from collections import Counter
     from statistics import median_low
 
@@ -144,7 +145,7 @@ def _print_steps(out: Console, steps: Sequence[Document]) -> None:
     cells = {
         "number": lambda step: f"{step['name']} {units.step_name(step['index'], step['number'])}",
     }
-    out.print(elements.table(elements.without_single_host(STEPS, steps), rows, cells, title=title))
+    out.print(elements.table(elements.without_single_host(STEPS, host_count), rows, cells, title=title))
 
 
 def _longest_note(rows: Sequence[Any]) -> str:

@@ -104,7 +104,10 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
         out.print(elements.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
     print_other_hosts(out, other_hosts, duration, unit, len(named_hosts))
     _print_threads(
-        out, condense_threads(answer["threads"], named_hosts) if condensed else answer["threads"], unit
+        out,
+        condense_threads(answer["threads"], named_hosts) if condensed else answer["threads"],
+        len(answer["hosts"]),
+        unit,
     )
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
@@ -114,10 +117,10 @@ def print_window(out: Console, answer: Window, condensed: bool) -> None:
     _print_events(out, answer["top"], unit)
 
 
-def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
+def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], host_count: int, unit: str) -> None:
     if not threads:
         return
-    definition = elements.without_single_host(WINDOW_THREADS, threads)
+    definition = elements.without_single_host(WINDOW_THREADS, host_count)
     cells = {"by_class_ps": _class_times, "top": _event_times}
     out.print(elements.table(definition, threads, cells, time_units={"busy_ps": unit}))
 

@@ -108,7 +108,7 @@ def steps_card(document: Row) -> Markup | None:
     only_longest = hosts >= CONDENSED_FROM
     chosen_steps = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
     rows = chosen_steps[:_MAX_STEPS]
-    definition = STEPS if hosts > 1 else STEPS.without("host")
+    definition = STEPS if len(document["session"]["hosts"]) > 1 else STEPS.without("host")
     cells = {"number": lambda row: units.step_name(row["index"], row["number"])}
     steps_table = defined_table(definition, rows, cells)
     classes = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]

@@ -35,8 +35,9 @@ def compiles_card(document: Row) -> Markup | None:
     rows = document["compiles"]
     if not rows:
         return None
+    definition = COMPILES if len(document["session"]["hosts"]) > 1 else COMPILES.without("host")
     compilations = defined_table(
-        COMPILES.without("host", "graph_hash", "graphs_of_same_name", "frame"),
+        definition.without("graph_hash", "graphs_of_same_name", "frame"),
         [compile_row(row) for row in rows[:_MAX_ROWS]],
         {
             "module": lambda row: element("code", row["module"] or row["graph"] or units.MISSING),

@@ -122,9 +122,7 @@ class SessionHosts:
                 failure_of[host.path] = outcome
             else:
                 reading.bytes_read, reading.state = reading.bytes, "ready"
-                result_of[host.path] = HostResult(
-                    host, None, outcome.base_unix_ns, outcome.end_ps, outcome.diagnostics
-                )
+                result_of[host.path] = HostResult(host, None, outcome.base_unix_ns, outcome.diagnostics)
             yield outcome
         failures = [failure_of[host.path] for host in hosts if host.path in failure_of]
         if not result_of:

@@ -62,7 +62,7 @@ class Load:
         self.error: str | None = None
         self.stage_progress = LoadProgress(self.readings, clock)
         self.memory_bytes: int | None = None
-        """Memory that the session takes, as last measured; None before the first measurement."""
+        """Memory that the session takes, as last measured; None if it was not measured since its last use."""
         self._done = threading.Event()
         self._stop = threading.Event()
 
@@ -93,12 +93,13 @@ class Load:
         return self._done.wait(seconds)
 
     def stop(self) -> None:
-        """Stops reading; the session consists of the hosts read by then."""
+        """Stops reading; the session consists of the hosts read by then and, if it is held in memory, the events read
+        so far of others."""
         self._stop.set()
 
     def progress(self) -> ReadingProgress:
-        """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session and of each host, and
-        the keys of `LoadProgress.progress`."""
+        """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session, those of each host,
+        the keys of `LoadProgress.progress`, and the numbers of hosts of the partial report."""
         partial = self.partial_report
         has_sizes = all(reading.is_sized for reading in self.readings)
         return {
@@ -148,8 +149,8 @@ def session_opener(
     """Returns the function that reads a session's captures, with the additional event names of `catalog_file`, and
     prepares the timeline.
 
-    Sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); only the traces on
-    display are cached, within `budget` bytes.
+    Sessions of several hosts that are too many or too large for memory, or for which there is a scheduler, are read by
+    tasks (see `tasks.run`); only the traces on display are cached, within `budget` bytes.
     """
     budget = default_budget() if budget is None else budget
 

@@ -32,7 +32,7 @@ from tb_xla_insights.errors import InputError
 
 FLAG = "--xla_insights_hosts"
 _ANY = "*"
-_FLAG_NAME = re.compile(r"\*|\.?[\w-]+(\.[\w-]+)*\.?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", re.ASCII)
+_FLAG_NAME = re.compile(r"\*|\.?[\w-]+(\.[\w-]+)*\.?", re.ASCII)
 _HOST_HEADER = re.compile(r"(?:\[([^\[\]\s]+)\]|([^\s\[\]:@/?#\\,]+))(?::[0-9]*)?")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOCAL_DOMAINS = (".local", ".internal", ".home.arpa")
@@ -44,7 +44,7 @@ def parse_names(text: str) -> tuple[str, ...]:
     any name. Raises InputError."""
     names = [part.strip() for part in text.split(",") if part.strip()]
     for name in names:
-        if not _FLAG_NAME.fullmatch(name):
+        if not (_FLAG_NAME.fullmatch(name) or _is_address(name)):
             raise InputError(
                 f"{FLAG}: {name[:80]} is not a host name; write it as lab.example, without a port"
             )

@@ -24,9 +24,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class HostCapture:
-    """The capture of one host, which the task reads itself. `bytes` is its size when the session was listed, `number`
-    the host's index in its session, `shift_ps` its time 0 on the session's time base, once known. `fingerprint`
-    identifies the content of a file that was read before, else it is empty."""
+    """The capture of one host, which the task reads itself. `bytes` is its size as the store reported it (0: not
+    reported), `number` the host's index in its session, `shift_ps` its time 0 on the session's time base, once known.
+    `fingerprint` identifies the content of a file that was read before, else it is empty."""
 
     name: str
     path: str
@@ -45,13 +45,12 @@ class HostCapture:
 class HostResult(Generic[Result]):
     """The result of a function of a host's trace, and the data needed to combine it with the results of other hosts.
 
-    `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
+    `base_unix_ns` is the trace's (0: not recorded).
     """
 
     host: HostCapture
     value: Result
     base_unix_ns: int
-    end_ps: int
     diagnostics: list[Diagnostic]
 
 
@@ -100,7 +99,7 @@ class Task(Generic[Result]):
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
         host_read = replace(host, fingerprint=trace.fingerprint)
-        return HostResult(host_read, value, trace.base_unix_ns, trace.span_ps[1], trace.diagnostics)
+        return HostResult(host_read, value, trace.base_unix_ns, trace.diagnostics)
 
 
 def read_host(
