@@ -166,7 +166,7 @@ def test_annotations_of_other_frameworks_are_never_lost() -> None:
 def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None:
     hlo = module([
         Instruction(1, "dot.1", "dot", "aten__mm", source_file="train.py", source_line=9),
-        Instruction(2, "dot.2", "dot", "aten__mm", source_file="train.py", source_line=9),
+        Instruction(2, "dot.2", "dot", "aten__mm;aten__add", source_file="train.py", source_line=9),
         Instruction(3, "sort.1", "sort"), Instruction(4, "dot.3", "dot", FORWARD.split(":")[0]),
     ])  # fmt: skip
     body = [("dot.1", 10, ""), ("dot.2", 20, ""), ("sort.1", 50, ""), ("dot.3", 7, "")]

@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.propagation.scopes import (
     MAX_PATH_LENGTH,
     HostPaths,
     op_name_in_tf_op,
+    operation_in_op_name,
     scope_in_op_name,
     scope_kind,
     scope_position,
@@ -34,6 +35,9 @@ PATHS = HostPaths(
         ("jit(f)/jit(main)/add", "jit(f)/jit(main)"),
         ("jit(f)/transpose(jvp())/mul;jit(f)/transpose(jvp())/broadcast_in_dim", "jit(f)/transpose(jvp())"),
         ("jit(f)/shard_map/jvp()/mul;jvp()/broadcast_in_dim", "jit(f)/shard_map/jvp()"),
+        ("step.1/a.2/aten__mul;step.1/b.3/aten__add", "step.1/a.2"),
+        ("step.1/a.2/aten__mul.4/aten__mul;step.1/a.2/aten__add.5/aten__add", "step.1/a.2"),
+        ("jit(f)/layer.1/mul;layer.2/add", "jit(f)/layer.1"),
         ("jit(f)/(jvp()/reduce_sum:transpose(jvp())/dot_general)", "jit(f)"),
         ("(jit(f)/psum:jit(g)/psum)", ""),
         ("jit(f)/(a)/custom(x)", "jit(f)/(a)"),
@@ -45,6 +49,22 @@ PATHS = HostPaths(
 )
 def test_a_scope_is_the_part_before_the_operation(op_name: str, scope: str) -> None:
     assert scope_in_op_name(op_name) == scope
+
+
+@pytest.mark.parametrize(
+    ("op_name", "operation"),
+    [
+        ("step.1/a.2/aten__mul", "aten__mul"),
+        ("step.1/a.2/aten__mul;step.1/b.3/aten__add", "aten__mul"),
+        ("jit(f)/jvp()/mul;jit(f)/jvp()/broadcast_in_dim", "mul"),
+        ("jit(f)/(jvp()/reduce_sum:transpose(jvp())/dot_general)", "reduce_sum"),
+        ("(psum:psum)", "psum"),
+        ("custom(x)", "custom(x)"),
+        ("/", "/"),
+    ],
+)
+def test_the_operation_of_several_ops_is_that_of_the_first(op_name: str, operation: str) -> None:
+    assert operation_in_op_name(op_name) == operation
 
 
 def test_an_annotation_is_never_taken_for_a_lowering() -> None:

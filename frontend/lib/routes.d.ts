@@ -2736,7 +2736,7 @@ export interface SessionReady {
 
 /** An op that consists of several annotations' ops, such as a fusion. */
 export interface SharedOp {
-  /** The operation: the last part of the op name, else the opcode. */
+  /** The operation: that of the op name, else the opcode. */
   op: string;
   /** Name of the op in its program. */
   name: string;
@@ -3158,7 +3158,7 @@ export interface TransfersByDirection {
 
 /** Ops without an annotation that do the same operation for the same line of Python. */
 export interface UnannotatedOp {
-  /** The operation: the last part of the op name, else the opcode. */
+  /** The operation: that of the op name, else the opcode. */
   op: string;
   /** Their line of Python; empty if unknown. */
   source: string;

@@ -1,4 +1,5 @@
-"""Each framework's terms for what findings and diagnostics advise, so that advice never mentions another framework.
+"""Each framework's terms for what findings and diagnostics advise, so that advice does not mention another framework.
+For frameworks without a term for a step, advice names those of PyTorch/XLA and JAX.
 
 Terms that exist in one framework only (torch.compile, operators that run on the CPU) are where they are used; terms for
 what creates graphs are in `findings/compile_advice.py`.
@@ -14,11 +15,11 @@ from tb_xla_insights.catalog.classes import HOST_ACTIVITY
 
 @dataclass(frozen=True)
 class Words:
-    """The terms of one framework, as parts of sentences; empty if the framework has none.
+    """The terms of one framework, as parts of sentences; empty or general if the framework has none.
 
     `step`, `annotation`: code that names a step, and a part of one. `accelerator`: what to do if devices were built
     from host threads but an accelerator was meant. `waits`: the call that waits for the device. `or_closure`: an
-    alternative to reading a value after a later launch, with a comma. `ahead`: what loads and sends the next batch
+    alternative to reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch
     while the device works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become
     one graph, in brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small
     executions become one. `builds`: what the host does in the class `tracing`; `builds_slower`: the same if it takes

@@ -163,8 +163,9 @@ class DebugLogBlock:
 class Sidecars:
     """The contents of all sidecar files; None or empty for a kind of file that does not exist.
 
-    `metrics` is the report at the end, `before` the one from before the trace. `recorded` is the content of
-    RECORD_FILE, `description` that of DESCRIPTION_FILE as one line. `files` names all files that were used.
+    `metrics` is the report at the end, `before` the one from before the trace. `advice` is what PyTorch/XLA advises in
+    its log. `recorded` is the content of RECORD_FILE, `description` that of DESCRIPTION_FILE as one line. `files` names
+    all files that were used.
     """
 
     metrics: Metrics | None = None

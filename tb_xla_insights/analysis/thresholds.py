@@ -39,8 +39,8 @@ OUTSIDE_SPAN_SHARE = 0.10
 cover it."""
 
 DEVICE_BOUND_SHARE = 0.85
-"""Of its span: a device that computes for longer limits the training. The rest are gaps between executions that can
-hardly be avoided: input sync, the step's own launch, the clocks' error."""
+"""Of its span, and of the whole steps if there are any: a device that computes for longer limits the training. The rest
+are gaps between executions that can hardly be avoided: input sync, the step's own launch, the clocks' error."""
 
 MIN_LAUNCHES_PER_STEP = 3
 """The fewest launches per step that are reported as many: forward and backward, or one lazy graph and one read, are

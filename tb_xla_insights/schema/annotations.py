@@ -60,7 +60,7 @@ class UnannotatedOp(TypedDict):
     """Ops without an annotation that do the same operation for the same line of Python."""
 
     op: str
-    """The operation: the last part of the op name, else the opcode."""
+    """The operation: that of the op name, else the opcode."""
     source: str
     """Their line of Python; empty if unknown."""
     state: Literal["bare", "none"]
@@ -85,7 +85,7 @@ class SharedOp(TypedDict):
     """An op that consists of several annotations' ops, such as a fusion."""
 
     op: str
-    """The operation: the last part of the op name, else the opcode."""
+    """The operation: that of the op name, else the opcode."""
     name: str
     """Name of the op in its program."""
     source: str

@@ -3,7 +3,8 @@ graph.
 
 Neither Dynamo nor AOTAutograd records anything, but the bridge does. It sets two step markers (one if it has the graph
 already and only its numbers are new), orders the graph outside of any synchronisation to get its hash, and synchronises
-the graph's outputs, which compiles and launches nothing. (docs/definitions.md, "Extraction")
+the graph's outputs. This synchronisation compiles the graph if it is not in the cache, and launches nothing.
+(docs/definitions.md, "Extraction")
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ def handed_over_times(
 
     The host only hands steps over in two cases. First: of the steps with work, at least half have work that ends after
     their annotation, and the median time between the ends of two successive steps' work is more than a tenth longer
-    than the median annotation. Second: the work of at least a quarter of the steps ends after the next step's
-    annotation, and at least two annotations are less than half as long as that median time. The second case needs both
-    conditions: a host that is as slow as the devices may run ahead of them after a long run, and a host that a full
-    queue holds up is quick before the queue is full.
+    than the median annotation, without the first one. Second: the work of at least a quarter of the steps ends after
+    the next step's annotation, and at least two annotations are less than half as long as that median time. The second
+    case needs both conditions: a host that is as slow as the devices may run ahead of them after a long run, and a host
+    that a full queue holds up is quick before the queue is full.
 
     A step then lasts from the end of the previous step's work, or of other work in between (`_after_other_work`), to
     the end of its own, on host and device. The first step has no previous one: it starts before its own work by the

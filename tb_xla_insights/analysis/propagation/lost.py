@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import without_numbers
+from tb_xla_insights.analysis.propagation.scopes import operation_in_op_name, without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import capture_rows, name_and_depth
 from tb_xla_insights.trace.model import Int64, Trace
@@ -160,7 +160,7 @@ def operation_of(ops: Ops, op: int) -> str:
     """The operation of a distinct op: as in its op name, else its opcode, else its name without a number."""
     origin = ops.origin[op]
     if origin.op_name:
-        return origin.op_name.rpartition("/")[2]
+        return operation_in_op_name(origin.op_name)
     return origin.opcode or without_numbers(ops.name[op])
 
 

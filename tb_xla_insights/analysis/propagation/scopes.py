@@ -80,18 +80,24 @@ def scope_in_op_name(op_name: str, names: frozenset[str] = frozenset()) -> str:
     return truncate_path("/".join(scope))
 
 
+def operation_in_op_name(op_name: str) -> str:
+    """The operation in an op name; of several that the compiler made one, that of the first."""
+    return (_segments(op_name, frozenset()) or [op_name])[-1]
+
+
 def _segments(op_name: str, names: frozenset[str]) -> list[str]:
     """The segments of an op name, the last one the operation. Of an op that stands for several of the program
-    (`a/b/mul;a/c/add`) those of the first; of combined collectives (`a/(b/mul:c/add)`) those that all have in
-    common."""
+    (`a/b/mul;a/c/add`) those of the first; of combined collectives (`a/(b/mul:c/add)`) those that all have in common,
+    and the operation of the first."""
     if op_name.endswith(")"):
         common, bracket, members = f"/{op_name}".partition("/(")
         if bracket and ":" in members:
-            return [*names_in(common), members]
+            return [*names_in(common), members.partition(":")[0].rpartition("/")[2]]
     segments = names_in(op_name)
     for index, segment in enumerate(segments):
-        is_annotation = scope_position(segment) or without_numbers(segment) in names
-        if ";" in segment and not is_annotation:
+        # In `a.1/aten__mul;a.1/aten__add`, the position is that of the next op's scope. Only PyTorch/XLA has positions.
+        is_scope = scope_position(segments[0]) and scope_position(segment) and not _OPERATION.match(segment)
+        if ";" in segment and not is_scope and without_numbers(segment) not in names:
             return [*segments[:index], segment.partition(";")[0]]
     return segments
 

@@ -109,8 +109,8 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     before a device's first and after its last work; the rest is the part of the report's gaps that is in whole steps.
 
     Without steps, all of this is about the devices' spans: `steps` is 0, `step_ps` None, and the means are per core.
-    Without devices that recorded work, all means and sums of the devices' times are None. `left_out` names the hosts
-    that are not included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
+    If no host is included, all means and sums of the devices' times are None. `left_out` names the hosts that are not
+    included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
     """
     has_steps = any(find_steps(trace) for trace in session.traces)
     included = [
