@@ -325,6 +325,14 @@ class TestBeforeAndAfter:
         difference = report_of(run_folder)["metrics"]["difference"]
         assert (difference["before"], difference["after"]) == ("rank0_before.txt", "rank0_after.txt")
 
+    def test_reports_of_processes_with_the_same_words_in_another_order_are_not_paired(
+        self, run_folder: Path
+    ) -> None:
+        for name in ("host1_rank2_before", "host2_rank1_before", "host2_rank1", "host2_rank3"):
+            (run_folder / f"{name}.txt").write_text(metrics_text(10))
+        difference = report_of(run_folder)["metrics"]["difference"]
+        assert (difference["before"], difference["after"]) == ("host2_rank1_before.txt", "host2_rank1.txt")
+
     def test_no_difference_is_guessed_from_names_alone(self, run_folder: Path) -> None:
         (run_folder / "rank0.txt").write_text(metrics_text(10))
         (run_folder / "rank1.txt").write_text(metrics_text(13))
