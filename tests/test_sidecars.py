@@ -134,6 +134,11 @@ class TestRecognition:
         path = f"{link}/../{capture.relative_to(run_folder)}"
         assert [*sidecars.sidecar_files([path])] == [f"{run_folder}/m.txt"]
 
+    def test_a_link_that_cannot_be_followed_does_not_hide_other_files(self, run_folder: Path) -> None:
+        (run_folder / "loop.txt").symlink_to(run_folder / "loop.txt")
+        (run_folder / "m.txt").write_text(REPORT)
+        assert report_of(run_folder)["metrics"]["files"] == ["m.txt"]
+
     def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
         for module in (paths, sidecars):
