@@ -55,6 +55,7 @@ def test_places_with_spaces() -> None:
         ("1/7: x == 1  #   # train.py:75 in forward", "x == 1", None),
         ("1/7: L['#'] == ' # '  # y # z  # a b.py:7 in <lambda>", "L['#'] == '", "'  # y # z"),
         ("x == 1  # train.py in forward", "x == 1", "train.py in forward"),
+        ("0/0: x == 1  # _dynamo/output_graph.py:463 in init_ambient_guards", "x == 1", None),
         ("1/7: ", None, None),
     ],
 )

@@ -134,6 +134,11 @@ class TestRecognition:
         path = f"{link}/../{capture.relative_to(run_folder)}"
         assert [*sidecars.sidecar_files([path])] == [f"{run_folder}/m.txt"]
 
+    def test_a_link_that_cannot_be_followed_does_not_hide_other_files(self, run_folder: Path) -> None:
+        (run_folder / "loop.txt").symlink_to(run_folder / "loop.txt")
+        (run_folder / "m.txt").write_text(REPORT)
+        assert report_of(run_folder)["metrics"]["files"] == ["m.txt"]
+
     def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
         for module in (paths, sidecars):
@@ -324,6 +329,14 @@ class TestBeforeAndAfter:
             (run_folder / f"rank{rank}_after.txt").write_text(metrics_text(executions + 3))
         difference = report_of(run_folder)["metrics"]["difference"]
         assert (difference["before"], difference["after"]) == ("rank0_before.txt", "rank0_after.txt")
+
+    def test_reports_of_processes_with_the_same_words_in_another_order_are_not_paired(
+        self, run_folder: Path
+    ) -> None:
+        for name in ("host1_rank2_before", "host2_rank1_before", "host2_rank1", "host2_rank3"):
+            (run_folder / f"{name}.txt").write_text(metrics_text(10))
+        difference = report_of(run_folder)["metrics"]["difference"]
+        assert (difference["before"], difference["after"]) == ("host2_rank1_before.txt", "host2_rank1.txt")
 
     def test_no_difference_is_guessed_from_names_alone(self, run_folder: Path) -> None:
         (run_folder / "rank0.txt").write_text(metrics_text(10))

@@ -2658,7 +2658,7 @@ export interface SessionHead {
   name: string;
   /** Path or URL of the session's directory. */
   path: string;
-  /** Text of `description.txt` beside the capture; `null` without one. */
+  /** First paragraph of `description.txt` beside the capture, as one line, cut after 300 characters; `null` without one. */
   description: string | null;
   /** Epoch nanoseconds of time 0, as a decimal string because a double cannot hold them; `0` where unknown. */
   start_unix_ns: string;

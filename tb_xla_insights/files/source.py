@@ -153,7 +153,8 @@ def file_names(directory: str) -> list[str]:
     """The names of the files in a local directory or below a URL. Raises the exceptions of its file system."""
     if not is_url(directory):
         with os.scandir(directory.removeprefix("file://")) as entries:
-            return [entry.name for entry in entries if entry.is_file()]
+            # Unlike `entry.is_file()`, this does not raise for a link that cannot be followed.
+            return [entry.name for entry in entries if os.path.isfile(entry.path)]
     import fsspec
 
     system, path = fsspec.core.url_to_fs(directory)

@@ -1,6 +1,6 @@
 """Condensed tables of many devices, hosts and steps: outliers by name, all others as one row.
 
-Tables are condensed from CONDENSED_FROM rows on; the report's document always has all rows."""
+Tables are condensed from CONDENSED_FROM hosts or devices on; the report's document always has all rows."""
 
 from __future__ import annotations
 

@@ -24,11 +24,13 @@ _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recomp
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
 _RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S.*:\d+)")
 _FUNCTION = re.compile(r"\s+function: '([^']+)' \((\S.*:\d+)\)")
+_PLACE = r"[^#]+:\d+ in \S+"
 _REASON = re.compile(
     r"\s+(?:last reason:|-) (?:\d+/\d+:(?!\S))?+\s*+(?P<guard>\S.*?)"
-    r"(?:(?<!\s)\s++#(?= )(?P<source>.*?))?(?:(?<!\s)\s++# [^#]+:\d+ in \S+)?"
+    rf"(?:(?<!\s)\s++#(?= )(?! {_PLACE}$)(?P<source>.*?))?(?:(?<!\s)\s++# {_PLACE})?"
 )
-"""Each run of spaces is tried once, from its start: texts that only resemble a log do not take quadratic time."""
+"""A guard, and after it a line of source with its place, one of both, or none. Each run of spaces is tried once, from
+its start: texts that only resemble a log do not take quadratic time."""
 
 
 @dataclass

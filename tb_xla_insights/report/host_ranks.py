@@ -12,12 +12,14 @@ _MAX_LATE_HOSTS = 8
 
 
 def rank_hosts(report: Mapping[str, Any]) -> HostRanks:
-    """Indices into the report's `session.hosts` of the hosts to look at first; of equal hosts the first.
+    """Indices into the report's `session.hosts` of the hosts to look at first.
 
-    - `slowest`: the host that others wait for longest; if they wait for none, that with the longest median step.
+    - `slowest`: the host that others wait for longest; of equal waits, or if they wait for none, that with the longest
+      median step, the first if several are equal.
     - `median`: the median host of the finding on stragglers, else the one whose median step is the median of the hosts
       with steps.
-    - `late`: the hosts that others wait for, the longest wait first, at most _MAX_LATE_HOSTS.
+    - `late`: the hosts that others wait for, at most _MAX_LATE_HOSTS: the longest wait first, of equal waits the
+      longest median step.
     """
     rows = report["hosts"]
     waits = [row["others_wait_ps"] or 0 for row in rows]

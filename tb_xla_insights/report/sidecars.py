@@ -136,18 +136,22 @@ def _parse(file: _TextFile, unread: list[UnparsedLine]) -> _Contents | None:
 def _pair_reports(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
     """The metrics reports from before the trace and from its end. Of several processes' files, a pair whose names are
     equal except for the words that mean before and after. If all names mean before, the first is taken for the end."""
-    before = [report for report in reports if _WORDS_BEFORE & _words(report.file)]
+    before = [report for report in reports if not _WORDS_BEFORE.isdisjoint(_words(report.file))]
     after = [report for report in reports if report not in before]
     if not after:
         return None, next(iter(before), None)
-    after.sort(key=lambda report: not _WORDS_AFTER & _words(report.file))
-    by_words = {frozenset(_words(report.file) - _WORDS_BEFORE): report for report in reversed(before)}
-    partner = by_words.get(frozenset(_words(after[0].file) - _WORDS_AFTER))
+    after.sort(key=lambda report: _WORDS_AFTER.isdisjoint(_words(report.file)))
+    before_by_words = {_words_without(report.file, _WORDS_BEFORE): report for report in reversed(before)}
+    partner = before_by_words.get(_words_without(after[0].file, _WORDS_AFTER))
     return partner or (before[0] if len(before) == len(after) == 1 else None), after[0]
 
 
-def _words(file: str) -> set[str]:
-    return set(re.findall(r"[a-z]+|\d+", file.lower()))
+def _words(file: str) -> list[str]:
+    return re.findall(r"[a-z]+|\d+", file.lower())
+
+
+def _words_without(file: str, left_out: set[str]) -> tuple[str, ...]:
+    return tuple(word for word in _words(file) if word not in left_out)
 
 
 def _description(text: str) -> str | None:

@@ -13,7 +13,7 @@ OpKind = Literal["work", "wait", "start", "collective", "transfer", "callback", 
 
 class _Amounts(TypedDict):
     flops: int | None
-    """FLOPs over all executions; `null` if not known."""
+    """FLOPs; `null` if not known."""
     model_flops: int | None
     """FLOPs that the program requests, recomputed activations included; `null` if not known. `flops` is what the device
     computes."""
@@ -25,7 +25,7 @@ class _Amounts(TypedDict):
 
 class _Times(_Amounts):
     self_ps: int
-    """Own time, over all cores and executions."""
+    """Own time."""
     work_ps: int
     """The part of it that is work."""
     flops_known_ps: int
@@ -36,7 +36,7 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """FLOP/s as a share of the peak of one device; `null` if a count or the peak is not known."""
+    """`flops` per second as a share of the peak of one device; `null` if either is not known."""
     mfu: float | None
     """`model_flops` per second as a share of the peak; `null` if either is not known."""
     bytes_share: float | None
@@ -44,7 +44,8 @@ class _Shares(TypedDict):
 
 
 class Op(_Times, _Shares):
-    """One op of one program in one annotation. Shares of the peaks are also `null` if the op is not work."""
+    """One op of one program in one annotation: sums over all cores and executions. Shares of the peaks are also `null`
+    if the op is not work."""
 
     program: str
     """Name of the program; empty for a kernel without one."""
@@ -115,7 +116,7 @@ class StepWork(_Times, _Shares):
     duration_ps: int
     """Duration of the step."""
     cores: int
-    """Number of the host's cores, over which the sums are."""
+    """Number of cores over which the sums are: all of the host, or 1 if the work is of one device."""
     mfu_of_step: float | None
     """`model_flops` over the step's duration on its cores, as a share of the peak; `null` where either is not known."""
 

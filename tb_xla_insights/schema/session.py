@@ -34,7 +34,8 @@ class SessionHead(TypedDict):
     path: str
     """Path or URL of the session's directory."""
     description: str | None
-    """Text of `description.txt` beside the capture; `null` without one."""
+    """First paragraph of `description.txt` beside the capture, as one line, cut after 300 characters; `null` without
+    one."""
     start_unix_ns: str
     """Epoch nanoseconds of time 0, as a decimal string because a double cannot hold them; `0` where unknown."""
     duration_ps: int
@@ -165,9 +166,10 @@ class Host(TypedDict):
     compiles: int
     """Number of compilations."""
     clock_offset_ps: int | None
-    """How far its clock is ahead of the session's, from shared collectives; `null` where nothing compares hosts."""
+    """How far its clock is ahead of the session's, from shared collectives; `null` if that is not known."""
     residual_ps: int | None
-    """Uncertainty of `clock_offset_ps`; `null` where that is."""
+    """Uncertainty of the clock's offset, which is not given if this is too large; `null` if too few collectives are
+    shared to know it."""
     drift_ppm: float | None
     """How much faster its clock runs, in parts per million; `null` where `clock_offset_ps` is."""
     shared_collectives: int
