@@ -150,3 +150,9 @@ def test_devices_move_with_their_host() -> None:
     (device,) = trace.devices
     assert device.ops.start_ps.tolist() == starts(trace) == [5000]
     assert device.ops.end_ps.tolist() == trace.end_ps[:].tolist() == [5008]
+
+
+def test_a_host_without_events_counts_with_its_profiles_start() -> None:
+    session_trace = session(host((EPOCH + 5, 0), name="a"), host(profile_start=EPOCH, name="b"))
+    assert session_trace.start_unix_ns == EPOCH
+    assert [starts(trace) for trace in session_trace.traces] == [[5000], []]

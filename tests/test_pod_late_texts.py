@@ -85,6 +85,30 @@ def test_cores_that_wait_are_counted_as_cores() -> None:
     assert "The other cores wait " in verdict_text(four)
 
 
+@pytest.mark.parametrize(("late_steps", "in_steps"), [((5,), "in that step"), ((1, 3, 5), "in such a step")])
+def test_the_time_of_a_late_core_is_that_of_the_steps_in_which_it_is_late(
+    late_steps: tuple[int, ...], in_steps: str
+) -> None:
+    """A core computes for 26.1 ms a step, and in these steps for 80 ms more."""
+    late_core = Delay(0, "device", 80 * MS, late_steps, core=2)
+    comparison = compare_pod(replace(POD, hosts=1, cores=4, delays=(late_core,)))
+    finding = straggler_finding(comparison)
+    assert finding is not None
+    detail, verdict = (text.replace("\u202f", " ") for text in (finding.detail, verdict_text(comparison)))
+    assert f" Device work takes 106 ms {in_steps} on TPU:2, 26.1 ms on its neighbours." in detail
+    assert f": device work takes 106 ms in {len(late_steps)} of 12 steps, 26.1 ms on its " in verdict
+
+
+@pytest.mark.parametrize(("late_steps", "in_steps"), [(12, "in 12 of 12 steps"), (11, "a step")])
+def test_the_verdict_has_the_mean_over_all_steps_of_a_host_that_is_late_in_nearly_all(
+    late_steps: int, in_steps: str
+) -> None:
+    loader = replace(LOADER_OF_2, steps=tuple(range(late_steps)))
+    comparison = compare_pod(replace(POD, hosts=4, delays=(loader,)))
+    assert comparison.late_step_count == late_steps
+    assert f" ms {in_steps}, 2.03 ms on the median host " in verdict_text(comparison).replace("\u202f", " ")
+
+
 def test_each_reason_of_late_hosts_is_given_for_the_steps_in_which_they_are_late() -> None:
     """A host loads slowly in every step, another one compiles once: the time of compiling is no time of every step, and
     the advice is about both hosts."""

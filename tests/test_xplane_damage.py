@@ -7,12 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from build import trace_of
+from build import MemorySource, trace_of
 from damaged import NEVER_ENDS, ids, lines_of, read, read_or_none, small, without_metadata_names
 from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
 
+from tb_xla_insights.xplane import wire
 from tb_xla_insights.xplane.hlo import program_ranges
 
 
@@ -37,6 +38,17 @@ def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
             assert f"byte {end}" in space.diagnostics[0].message
         if end % 7 == 0:
             trace_of(data[:end])
+
+
+def test_a_number_that_the_files_end_cuts_is_not_continued_by_bytes_read_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The window was full of a Chinese text, whose bytes all continue a number."""
+    monkeypatch.setattr(wire, "SCAN_WINDOW", 64)
+    data = block(2, "中" * 20) + integer(1, -1)[:-1]
+    with pytest.raises(wire.WireError, match="the file ends here") as raised:
+        list(wire.fields(MemorySource(data), 0, len(data) + 40))
+    assert raised.value.is_file_end
 
 
 def _field_ends(data: bytes) -> set[int]:

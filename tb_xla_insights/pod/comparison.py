@@ -235,7 +235,7 @@ def _find_causes(comparison: HostComparison) -> list[Cause | None]:
     if late_hosts.kind == "changing":
         return [None if comparison.core_arrivals else _changing_cause(comparison)]
     if comparison.core_arrivals:
-        return [_core_cause(comparison.hosts[0], party) for party in late_hosts.parties]
+        return [_core_cause(comparison, position) for position in range(len(late_hosts.parties))]
     causes = []
     for position, (party, steps) in enumerate(zip(late_hosts.parties, late_hosts.steps, strict=True)):
         late_ps = comparison.late_ps(position)
@@ -277,16 +277,20 @@ def _note(arrivals: Arrivals) -> str | None:
     )
 
 
-def _core_cause(host: HostInput, core: int) -> Cause | None:
-    """Returns why a core of the only host is late: its own work is all that is known of it."""
-    work = host.collectives.step_work_ps
+def _core_cause(comparison: HostComparison, position: int) -> Cause | None:
+    """Returns why a core of the only host is late, given by its position in `late_hosts.parties`: its own work in the
+    steps in which it is late is all that is known of it."""
+    host, late_hosts = comparison.hosts[0].collectives, comparison.late_hosts
+    core, work = late_hosts.parties[position], host.step_work_ps
+    if not comparison.is_always_late(position):
+        work = work[np.isin(comparison.party_arrivals.common_step[core], late_hosts.steps[position])]
     if not work.size:
         return None
     means = work.mean(axis=0)
     median = float(np.median(np.delete(means, core)))
     if means[core] - median < _MIN_CORE_DIFFERENCE * median:
         return None
-    return Cause(DEVICE, int(means[core]), int(median), None, host.collectives.cores[core])
+    return Cause(DEVICE, int(means[core]), int(median), None, host.cores[core])
 
 
 def _changing_cause(comparison: HostComparison) -> Cause | None:

@@ -78,8 +78,10 @@ def _reason(comparison: HostComparison) -> str:
     cause = comparison.causes[0]
     if cause is None:
         return ""
-    step_count = comparison.party_arrivals.step_count
-    steps = f"in {comparison.late_step_count} of {step_count} steps"
+    late_steps, step_count = comparison.late_step_count, comparison.party_arrivals.step_count
+    # The times of a party that is late in nearly every step are means over all steps.
+    is_mean_of_all = comparison.is_always_late(0) and late_steps < step_count
+    steps = "a step" if is_mean_of_all else f"in {late_steps} of {step_count} steps"
     host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
     median_time = median_time if cause.median_ps else "nothing"
     return f": {cause_text(cause)} takes {host_time} {steps}, {median_time} on {comparison.reference_text}"

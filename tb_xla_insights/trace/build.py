@@ -106,7 +106,8 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
 
 
 def build_session(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
-    """Puts the hosts of a session on one time base, whose 0 is the earliest event of any host.
+    """Puts the hosts of a session on one time base, whose 0 is the earliest event of any host; a host without events
+    counts with its profile's start, if the file records it.
 
     Hosts are related by their clocks (epoch nanoseconds). A host whose clock is not recorded, or too far from the
     others, starts with the session, and a diagnostic reports it. Shifts the traces' columns in place.

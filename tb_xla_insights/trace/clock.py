@@ -73,7 +73,7 @@ def session_start(bases_ns: Sequence[int]) -> int:
 
 
 def host_shifts(bases_ns: Sequence[int]) -> list[int | None]:
-    """The shift of each host's times, in picoseconds, that makes 0 the earliest event of any host; None for hosts that
+    """The shift of each host's times, in picoseconds, that makes 0 the earliest time 0 of any host; None for hosts that
     cannot be placed, which start with the session. `bases_ns`: see `session_start`."""
     first = session_start(bases_ns)
     return [

@@ -282,7 +282,7 @@ class Trace:
 
 @dataclass
 class SessionTrace:
-    """The hosts of one profile session, on one time base: 0 is the earliest event of any host."""
+    """The hosts of one profile session, on one time base, see `build_session`."""
 
     name: str
     path: str

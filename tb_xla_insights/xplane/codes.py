@@ -8,7 +8,8 @@ DONE, MORE, FULL, BAD, UNKNOWN = 0, 1, 2, 3, 4
 table lacks."""
 
 PADDING = 32
-"""Bytes after a window's content that kernels may read; their values have no effect."""
+"""Bytes after a window's content that kernels may read. Unless they are 0, a field that the window cuts may seem
+invalid."""
 
 INVALID_POSITION = 1 << 62
 """The position after an invalid field: beyond the end of every message, so that checks of limits reject it."""

@@ -44,6 +44,7 @@ def fields(source: Source, start: int, end: int) -> Iterator[FieldColumns]:
     while offset < end:
         requested_bytes = min(SCAN_WINDOW, end - offset)
         size = source.read_into(offset, window[:requested_bytes])
+        window[size : size + PADDING] = 0  # so that bytes of the window before never continue a cut field
         count, pos, stop_code = scan_fields(window, size, end - offset, *columns)
         if count:
             number, value, length = (
