@@ -113,15 +113,18 @@ function kindLabel({ lane, classIndex }) {
 export const laneId = ({ id }) => `lane-${id}`;
 
 /**
- * A lane for screen readers: `python (driving), depth 2, 62.2 % busy, 11 520 events`.
+ * A lane for screen readers: `python (driving), depth 2, 62.2 % busy, 11 520 events`. Rows folded into
+ * one lane have no share unless they are of one device; the head of a host has neither share nor events.
  * @param {import('./layout.js').Lane} lane
  */
 export function laneText({ row, rows, kind, depth, label, right = '' }) {
+  const [first] = rows;
+  const isOneDevice = rows.every(({ device }) => device === first.device);
   return [
     kind === 'slices' ? row.label : label,
     depth ? `depth ${depth + 1}` : '',
-    row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
-    plural(total(rows, 'events'), 'event'),
+    first?.share == null || kind === 'more' || !isOneDevice ? '' : `${share(first.share)} busy`,
+    first ? plural(total(rows, 'events'), 'event') : '',
     right.startsWith('shifted') ? right : '',
   ]
     .filter(Boolean)
