@@ -24,10 +24,19 @@ export function phaseTones(phases) {
 /**
  * The index of the tone of an annotation or scope: that of its phase or of the innermost phase on its path; undefined
  * without a phase.
- * @param {string} name may be a path with slashes @param {Map<string, number>} tones
+ * @param {string} name may be a path with slashes; a phase's name may contain slashes, too
+ * @param {Map<string, number>} tones
  */
-export const phaseTone = (name, tones) =>
-  [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((tone) => tone !== undefined);
+export function phaseTone(name, tones) {
+  const parts = name.split('/');
+  for (let end = parts.length; end > 0; end -= 1) {
+    for (let start = 0; start < end; start += 1) {
+      const tone = tones.get(parts.slice(start, end).join('/'));
+      if (tone !== undefined) return tone;
+    }
+  }
+  return undefined;
+}
 
 /**
  * Tone and texture of a slice.

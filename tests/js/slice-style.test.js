@@ -15,6 +15,9 @@ test('a scope has the tone of the innermost phase on its path', () => {
   const tones = phaseTones(['forward', 'backward']);
   assert.equal(phaseTone('Training_Step/forward/dot.1', tones), 0);
   assert.equal(phaseTone('encoder', tones), undefined);
+  const tonesOfPaths = phaseTones(['forward', 'train/forward', 'loss']);
+  assert.equal(phaseTone('Training_Step/train/forward/dot.1', tonesOfPaths), 1);
+  assert.equal(phaseTone('train/forward/loss/exp', tonesOfPaths), 2);
 });
 
 test('a slice is described by name, class, duration, start and row, without repetition', () => {
