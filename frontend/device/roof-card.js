@@ -56,6 +56,7 @@ function legendEntries(rows, tones, names) {
 
 /** Why no op can be drawn, as a sentence. @param {Pick<DeviceAnswer, 'chosen'>} document @param {OpRow[]} rows */
 export function reasonForNoPicture({ chosen }, rows) {
+  if (!rows.length) return 'There is no op to draw.';
   const hasFlops = rows.some(({ flops }) => flops);
   const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
   const subject = chosen.category === null ? 'The capture has' : 'These ops have';

@@ -13,20 +13,20 @@ export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 export const knownRuns = ({ count, joins }) => count - (joins.none ?? 0);
 
 /**
- * A cost of all rows together: the total, the mean of a run, or that of a step and core. Where the launch of a run is
- * not known, its queue time and overhead are taken to be the mean of its program's other runs; host time is the sum of
- * the three parts. Null if no launch is known.
+ * A cost of all rows together: the total, the mean of a run, or that of a step and core. In means, the queue time and
+ * overhead of a run whose launch is not known are taken to be the mean of its program's other runs; totals lack them.
+ * Host time is the sum of the three parts. Null if no launch is known, except for device time.
  * @param {ExecutionRow[]} rows @param {CostName} key @param {Basis} basis
  * @param {number|null} [coreSteps] null without steps, where a step's costs are the totals
  */
 export function costOf(rows, key, basis, coreSteps) {
+  const launched = rows.filter(knownRuns);
+  if (key !== 'device_ps' && !launched.length) return null;
   if (basis === 'total' || (basis === 'step' && !coreSteps)) return sumCosts(rows)[key];
   const meanOf = (/** @type {ExecutionRow[]} */ items, /** @type {(row: ExecutionRow) => number} */ field) =>
     total(items, field) / (basis === 'run' ? Math.max(1, total(items, 'count')) : (coreSteps ?? 1));
   const device_ps = meanOf(rows, ({ device_ps: time_ps }) => time_ps);
   if (key === 'device_ps') return device_ps;
-  const launched = rows.filter(knownRuns);
-  if (!launched.length) return null;
   if (key !== 'host_ps') return meanOf(launched, (row) => row[key] * (row.count / knownRuns(row)));
   return device_ps + meanOf(launched, (row) => (row.queue_ps + row.overhead_ps) * (row.count / knownRuns(row)));
 }

@@ -31,7 +31,7 @@ export function createDocumentView(
   let session = null;
   let isShown = false;
   let isRequested = false;
-  /** The session whose document the element shows; null while it shows a card. @type {Ready|null} */
+  /** The session whose document the element shows; null while it shows a card or is closed. @type {Ready|null} */
   let drawn = null;
   /** Shows the analysis card. @type {ReturnType<typeof setTimeout>|undefined} */
   let timer;

@@ -21,6 +21,8 @@ export function createHostPicker({ session, isOpen, linked, apply, announce, rep
       try {
         const { openPicker } = await import('../hosts/view.js');
         if (!isOpen(name)) return;
+        // The anchor may have been clicked twice while the script was loaded.
+        close();
         close = openPicker({
           session: name,
           hosts: hosts.map((file) => file.name),

@@ -70,6 +70,7 @@ export function withGapRows(rows, gaps) {
             lanes: 1,
             events: deviceGaps.length,
             unfolded: true,
+            share: null,
           },
           row,
         ]

@@ -24,10 +24,19 @@ export function phaseTones(phases) {
 /**
  * The index of the tone of an annotation or scope: that of its phase or of the innermost phase on its path; undefined
  * without a phase.
- * @param {string} name may be a path with slashes @param {Map<string, number>} tones
+ * @param {string} name may be a path with slashes; a phase's name may contain slashes, too
+ * @param {Map<string, number>} tones
  */
-export const phaseTone = (name, tones) =>
-  [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((tone) => tone !== undefined);
+export function phaseTone(name, tones) {
+  const parts = name.split('/');
+  for (let end = parts.length; end > 0; end -= 1) {
+    for (let start = 0; start < end; start += 1) {
+      const tone = tones.get(parts.slice(start, end).join('/'));
+      if (tone !== undefined) return tone;
+    }
+  }
+  return undefined;
+}
 
 /**
  * Tone and texture of a slice.
@@ -113,15 +122,18 @@ function kindLabel({ lane, classIndex }) {
 export const laneId = ({ id }) => `lane-${id}`;
 
 /**
- * A lane for screen readers: `python (driving), depth 2, 62.2 % busy, 11 520 events`.
+ * A lane for screen readers: `python (driving), depth 2, 62.2 % busy, 11 520 events`. Rows folded into
+ * one lane have no share unless they are of one device; the head of a host has neither share nor events.
  * @param {import('./layout.js').Lane} lane
  */
 export function laneText({ row, rows, kind, depth, label, right = '' }) {
+  const [first] = rows;
+  const isOneDevice = rows.every(({ device }) => device === first.device);
   return [
     kind === 'slices' ? row.label : label,
     depth ? `depth ${depth + 1}` : '',
-    row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
-    plural(total(rows, 'events'), 'event'),
+    first?.share == null || kind === 'more' || !isOneDevice ? '' : `${share(first.share)} busy`,
+    first ? plural(total(rows, 'events'), 'event') : '',
     right.startsWith('shifted') ? right : '',
   ]
     .filter(Boolean)

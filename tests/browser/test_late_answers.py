@@ -166,6 +166,20 @@ def test_back_within_a_session_closes_the_host_picker(xi: Xi, page: Page) -> Non
     assert xi.link()["v"] == "overview"
 
 
+def test_two_clicks_before_its_script_arrives_open_one_host_picker(xi: Xi, page: Page) -> None:
+    held: list[Route] = []
+    page.route(re.compile(r"/hosts(/view)?\.js"), lambda route: held.append(route))
+    xi.open(session_named("synthetic_pod_16_hosts"), v="overview")
+    page.get_by_test_id("host-select").click()
+    page.get_by_test_id("host-select").click()
+    assert held
+    for route in held:
+        route.continue_()
+    expect(page.get_by_test_id("host-picker").first).to_be_visible()
+    xi.idle()
+    expect(page.get_by_test_id("host-picker")).to_have_count(1)
+
+
 @pytest.mark.parametrize(("view", "key", "value"), [("device", "op", "fusion.7"), ("hosts", "st", "1207")])
 def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     xi: Xi, page: Page, case_study: str, view: str, key: str, value: str

@@ -54,6 +54,9 @@ test('ops with a count of 0 FLOPs are not said to lack counts', () => {
   assert.equal(reasonFor(null), 'These ops have no FLOP counts.');
 });
 
+test('without ops nothing is said of their counts', () =>
+  assert.equal(reasonForNoPicture({ chosen: { category: null } }, []), 'There is no op to draw.'));
+
 test('ops without byte counts are said to lack them, whatever their FLOPs come from', () =>
   assert.equal(
     reasonForNoPicture({ chosen: { category: null } }, [{ kind: 'work', flops: 1e9, hbm_bytes: null }]),

@@ -39,6 +39,8 @@ test('a run whose launch is not known has the mean queue time and overhead of it
   assert.deepEqual(costs([partly, unknown], 'run'), [6.5 + 15, 6.5, 5, 10]);
   assert.deepEqual(costs([partly, unknown], 'step'), [26 + 30, 26, 10, 20]);
   assert.deepEqual(costs([partly, unknown], 'total'), [250, 130, 40, 80]);
+  assert.deepEqual(costs([unknown], 'total'), [null, 30, null, null]);
+  assert.equal(costOf([unknown], 'overhead_ps', 'step', null), null);
 });
 
 test('small programs have a known launch and more overhead than work', () => {

@@ -69,6 +69,8 @@ test('the row of gaps is the first row of its device', () => {
       ['m2', false],
     ],
   );
+  const [gapRow, modules] = withGapRows([{ ...row('m0', 'vm/TPU:0'), share: 0.8 }], byDevice(ITEMS));
+  assert.deepEqual([gapRow.share, modules.share], [null, 0.8]);
 });
 
 test('a gap in the link has its exact start; its end comes with the answer', () => {

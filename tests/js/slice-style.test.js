@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sliceTexts, phaseTone, phaseTones } from '../../frontend/timeline/slice-style.js';
+import { laneText, sliceTexts, phaseTone, phaseTones } from '../../frontend/timeline/slice-style.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
@@ -15,6 +15,9 @@ test('a scope has the tone of the innermost phase on its path', () => {
   const tones = phaseTones(['forward', 'backward']);
   assert.equal(phaseTone('Training_Step/forward/dot.1', tones), 0);
   assert.equal(phaseTone('encoder', tones), undefined);
+  const tonesOfPaths = phaseTones(['forward', 'train/forward', 'loss']);
+  assert.equal(phaseTone('Training_Step/train/forward/dot.1', tonesOfPaths), 1);
+  assert.equal(phaseTone('train/forward/loss/exp', tonesOfPaths), 2);
 });
 
 test('a slice is described by name, class, duration, start and row, without repetition', () => {
@@ -35,4 +38,13 @@ test('a slice is described by name, class, duration, start and row, without repe
     text({ ...slice, count: 531, busy_ps: 4_118_000_000 }),
     '531 events, 42.3 % covered, 4.118 ms busy of 9.742 ms, most: StepMarker, at 739.896 ms, python',
   );
+});
+
+test('a lane is busy for the share of its own row, and of several devices or a host for none', () => {
+  const [first, second] = ['TPU:0', 'TPU:1'].map((device) => ({ label: 'modules', device, share: 0.5, events: 3 }));
+  const text = (lane) => laneText({ row: first, depth: 0, ...lane }).replace(/\s/g, ' ');
+  assert.equal(text({ kind: 'slices', rows: [first] }), 'modules, 50.0 % busy, 3 events');
+  assert.equal(text({ kind: 'device', rows: [first], label: 'TPU:0' }), 'TPU:0, 50.0 % busy, 3 events');
+  assert.equal(text({ kind: 'device', rows: [first, second], label: '2 devices' }), '2 devices, 6 events');
+  assert.equal(text({ kind: 'head', rows: [], label: 'w-3' }), 'w-3');
 });
