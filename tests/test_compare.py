@@ -310,6 +310,17 @@ class TestLazyAgainstDynamo:
         overhead_ps = sum(row["overhead_ps"] for row in view["executions"])
         assert measure(document, "overhead_per_step")["a_ps"] == round(overhead_ps / view["core_steps"])
 
+    def test_launches_between_steps_do_not_count_per_step(self) -> None:
+        lazy, dynamo = Tpu(), Tpu()
+        for start in range(0, 9000, 1500):
+            for tpu, by in ((lazy, "marker"), (dynamo, "dynamo")):
+                tpu.step(start, 1000, start // 1500)
+                tpu.launch(start + 10, (start + 20, 20), (start + 50, 200), by=by)
+                tpu.launch(start + 1050, (start + 1060, 20), (start + 1100, 40), program="test(9)", by=by)
+        document = comparison_document(session(lazy.trace()), session(dynamo.trace()))
+        for rows in document["lazy_dynamo"]["executions"].values():
+            assert {row["program"]: row["per_step"] for row in rows} == {"train": 1, "test": 0}
+
     def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")
         traces = [session(real_trace(shared_traces / "torch_xla" / name)) for name in names]

@@ -47,6 +47,14 @@ class TestRecompilation:
         assert finding.title == "2 compilations after warm-up in step 6"
         assert finding.evidence["steps"] == [6]
 
+    def test_the_advice_names_a_step_only_if_all_compilations_are_in_it(self) -> None:
+        tpu = with_compile(6)
+        for at in (-700, 4 * STEP + 100):
+            tpu.on_main("XLAGraphExecutor::Compile", at, 100, graph_hash=f"{at:08x}")
+        finding = findings(tpu.trace())["recompilation"]
+        assert "in step 6 and outside of whole steps" in finding.detail
+        assert finding.advice.startswith("Find what is new in the graph (a last batch")
+
     def test_warm_up_is_not_reported(self) -> None:
         """The same compilation, in step 1."""
         assert "recompilation" not in findings(with_compile(1, first=0).trace())

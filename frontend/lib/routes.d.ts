@@ -1124,7 +1124,7 @@ export interface Finding {
   gain: number | null;
   /** Share of a step that a fix saves, at worst; `null` where `step_if_fixed_ps` is. */
   gain_at_worst: number | null;
-  /** How often it happens; `null` if no step is affected. */
+  /** How often it happens; `null` if no step is affected (a single compilation is `once` nevertheless). */
   recurs: "every_step" | "some_steps" | "once" | null;
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;

@@ -67,7 +67,6 @@ def _step(session: SessionTotals) -> LazyDynamoStep:
 def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamoProgram]:
     position = {name: index for index, name in reversed(list(enumerate(order)))}
     names = sorted(session.programs, key=lambda name: position.get(name, len(position)))
-    launches, launches_per_step = session.totals["executions"]["launches"], session.launches_per_step
     rows: list[LazyDynamoProgram] = []
     for name in names:
         totals, times = session.programs[name], session.mean_times(name)
@@ -76,7 +75,7 @@ def _executions(session: SessionTotals, order: Sequence[str]) -> list[LazyDynamo
                 "program": name,
                 "kind": totals["kind"],
                 "count": totals["count"],
-                "per_step": launches_per_step and totals["launches"] / max(1, launches) * launches_per_step,
+                "per_step": session.program_launches_per_step(name),
                 "host_ps": times["host_ps"],
                 "device_ps": round(totals["device_ps"] / totals["count"]),
                 "queue_ps": times["queue_ps"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from statistics import median_low
@@ -148,6 +149,16 @@ class SessionTotals:
     def launches_per_step(self) -> float | None:
         """Launches per step, without launches outside of steps."""
         return sum(self.values(lambda step: step["executions"])) / len(self.steps) if self.steps else None
+
+    def program_launches_per_step(self, program: str) -> float | None:
+        """Returns the launches of a program per step, without launches outside of steps."""
+        return self._launches_in_steps[program] / len(self.steps) if self.steps else None
+
+    @cached_property
+    def _launches_in_steps(self) -> Counter[str]:
+        """Launches in steps by program, of all hosts."""
+        counts: list[Counter[str]] = view_data_of_hosts(self.session, "launches_in_steps")
+        return sum(counts, Counter())
 
     def per_step(self, total_ps: int) -> int | None:
         """Converts a total over all device runs to a time per step and core: the mean of a run, times the number of

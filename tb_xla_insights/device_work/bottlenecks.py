@@ -48,10 +48,10 @@ class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
 
     `path` and `annotation`: the annotation's path and its own name. `rows`: all of them work, the ones with most time
-    first. `is_ambiguous`: whether the group is a single op, and other groups are ops of the same name in other
-    programs. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the steps
-    on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than the
-    steps; `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known
+    first. `is_ambiguous`: whether the group is a single op, and another group has the same name, such as an op of
+    another program. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the
+    steps on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than
+    the steps; `base_text` names this base. `above_roof_ps`: the part of the time above the roofline, of ops with known
     FLOPs and bytes. `roofline_share`: the share of those ops' time that the roofline would take (None: nothing is
     known). `flops_share`, `bytes_share`: shares of the peaks.
     """

@@ -23,7 +23,7 @@ _MAX_CELL_CHARS = 48
 """The most characters of a cell; the whole text is its title."""
 
 _SHARE_SUFFIXES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
-"""Suffixes of keys of shares from 0 to 1."""
+"""Suffixes of keys of shares, in which 1 is 100 %."""
 
 _IDENTIFIER_SUFFIXES = ("number", "index", "step")
 """Suffixes of keys of integers that identify something and count nothing, unless they end in `per_step`."""

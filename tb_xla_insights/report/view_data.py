@@ -3,6 +3,7 @@ trace."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +26,7 @@ ViewDataName = Literal[
     "partial_steps",
     "steps",
     "runs",
+    "launches_in_steps",
     "idle_between",
     "graphs",
     "annotation_times",
@@ -66,6 +68,13 @@ def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
 def sum_of_runs(counts: Iterable[Runs]) -> Runs:
     """The sums of several hosts."""
     return Runs(*map(sum, zip(Runs(0, 0, 0), *counts, strict=True)))
+
+
+def count_launches_in_steps(trace: Trace) -> Counter[str]:
+    """The number of launches in whole steps by program, without those whose program is unknown."""
+    launches = find_launches(trace)
+    is_counted = (launches.step >= 0) & (launches.program >= 0)
+    return Counter(launches.programs[program].name for program in launches.program[is_counted].tolist())
 
 
 def idle_between_programs(
@@ -168,6 +177,7 @@ _FUNCTIONS: dict[ViewDataName, Callable[[Trace], Any]] = {
     "partial_steps": count_partial_steps,
     "steps": lambda trace: len(find_steps(trace)),
     "runs": count_runs,
+    "launches_in_steps": count_launches_in_steps,
     "idle_between": idle_between_programs,
     "graphs": graph_rows,
     "annotation_times": annotation_times,

@@ -51,7 +51,7 @@ class Finding(TypedDict):
     gain_at_worst: float | None
     """Share of a step that a fix saves, at worst; `null` where `step_if_fixed_ps` is."""
     recurs: Literal["every_step", "some_steps", "once"] | None
-    """How often it happens; `null` if no step is affected."""
+    """How often it happens; `null` if no step is affected (a single compilation is `once` nevertheless)."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""
     windows: list[FindingWindow]

@@ -278,7 +278,8 @@ def _advice(
         return advise_change(example.diff.change, find_tracer(dynamo, facts.framework), location, types)
     if all(compilation.cut for compilation in compilations):
         return CAPTURE_AGAIN
-    return advise_unknown_change(location, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
+    is_one_step = len(numbers) == 1 and all(compilation.in_step for compilation in compilations)
+    return advise_unknown_change(location, f" of step {numbers[0]}" if is_one_step else "", variants)
 
 
 def _variants(facts: Facts, name: str | None) -> int:

@@ -107,7 +107,8 @@ class Facts:
 
     def mean_per_core(self, taken_ps: Int64, frequency: Frequency | None = None) -> Mean:
         """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
-        mean is also per step and counts only time within whole steps; otherwise it is the total."""
+        mean is also per step, and only time within whole steps counts: of a gap that crosses their edge, the share of
+        its duration that is inside; otherwise it is the total."""
         return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
 
     def mean_of_times(self, times: Iterable[Intervals], frequency: Frequency | None) -> Mean:
@@ -139,8 +140,8 @@ class Facts:
         self, taken_ps: Int64, frequency: Frequency | None, *classes: str, warm_up_ps: Int64 | None = None
     ) -> IdleElsewhere:
         """The idle time of some classes in whole steps that a finding has not taken, `warm_up_ps` of it per gap because
-        it is warm-up. With `taken_ps` it adds up to the time of these classes in `step_idle`. (docs/definitions.md,
-        "Findings")"""
+        it is warm-up. With `taken_ps` it adds up to the time of these classes in `step_idle`, except for gaps that
+        cross the edge of the whole steps (see `mean_per_core`). (docs/definitions.md, "Findings")"""
         if frequency not in ("every_step", "some_steps"):
             return IdleElsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]

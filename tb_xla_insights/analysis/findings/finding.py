@@ -39,7 +39,7 @@ class Finding:
     (`a compile in step 1209`, `the device waits for data`). `detail`: the evidence in at most two sentences, without
     advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed over all devices:
     idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
-    wait for late hosts. `recurs`: None if no step is affected. `fix`:
+    wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once` nevertheless). `fix`:
     what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
     `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
