@@ -17,9 +17,8 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
     party is at the end than at the beginning.
 
     An instance that is over earlier makes all its members earlier by as much from then on; with several groups of a
-    host's cores, once the last of them is over. Waiting for point-to-point
-    data becomes shorter by as much as any party is earlier, at best. A party that is not late arrives no earlier than
-    the work of its host allows.
+    host's cores, once the last of them is over. Waiting for point-to-point data becomes shorter by as much as any party
+    is earlier, at best. A party that is not late arrives no earlier than the work of its host allows.
     """
     instances = arrivals.instances
     is_late = np.zeros(len(arrivals.parties), np.bool_)

@@ -161,9 +161,8 @@ class ProgramAmounts:
 
     def _computation_content(self, computation: int, depth: int) -> _Content:
         if computation not in self._contents:
-            self._contents[computation] = (
-                _UNKNOWN_BODY  # ends the recursion of a computation that calls itself
-            )
+            # Ends the recursion of a computation that calls itself.
+            self._contents[computation] = _UNKNOWN_BODY
             body = self._computations.get(computation)
             if body is not None and depth < _MAX_CALL_DEPTH:
                 self._contents[computation] = self._body_content(body, depth)
