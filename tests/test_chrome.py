@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.chrome import _durations, _format_times, _gap_events, _merge_lanes, write_chrome
-from tb_xla_insights.timeline.pyramid import Lane
+from tb_xla_insights.timeline.pyramid.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
 PS_PER_US = Decimal(10**6)

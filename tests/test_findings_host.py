@@ -14,7 +14,6 @@ from simulated import Simulation, simulate
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
@@ -126,53 +125,6 @@ def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     assert float(detail[1]) + float(detail[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
 
 
-def test_tracing_in_a_call_that_compiles_in_the_warm_up_is_no_limit() -> None:
-    """JAX traces for 300 us and compiles for 100 us in step 1, while the device is idle. As a compilation after the
-    warm-up, this is another finding's time."""
-    first_calls, later_calls = loop(device=50, first=0), loop(device=50, first=5)
-    for tpu in (first_calls, later_calls):
-        tpu.on_main("PjitFunction(f)", STEP + 270, 400)
-        tpu.on_main("trace_to_jaxpr", STEP + 270, 300)
-        tpu.on_main("backend_compile", STEP + 570, 100)
-    warm_up, later = findings(first_calls.trace()), findings(later_calls.trace())
-    assert "recompilation" in later.keys() - warm_up.keys()
-    assert warm_up["tracing_bound"].cost_ps == later["tracing_bound"].cost_ps
-    assert ", besides 0.075\u202fms in the warm-up" in warm_up["tracing_bound"].detail
-    fixed = warm_up["tracing_bound"].step_if_fixed_ps
-    assert fixed is not None
-    assert 4 * fixed >= (400 + 3 * 50) * US
-
-
-def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
-    """The host runs ahead: of the last six steps no work was recorded."""
-    simulation = Simulation()
-    for number in range(12):
-        begin = simulation.now
-        simulation.host("forward", 400)
-        if number < 6:
-            simulation.launch(300, marker=True)
-        simulation.now += 6
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
-        simulation.now += 200
-    trace = simulation.tpu.trace()
-    assert len(find_steps(trace)) == 6
-    assert findings(trace)["tracing_bound"].detail.endswith(
-        " Building takes 0.400\u202fms a step in forward."
-    )
-
-
-def test_without_steps_the_time_of_an_annotation_is_its_total_in_the_gaps() -> None:
-    """The first `forward` is before the device's first run, so in no gap."""
-    tpu = Tpu()
-    for at in (0, 1000, 2000):
-        tpu.on_main("forward", at + 300, 300)
-        tpu.launch(at + LAUNCH, (at + LAUNCH + 10, 20), (at + LAUNCH + 50, 500), program=f"once{at}")
-    trace = tpu.trace()
-    assert not find_steps(trace)
-    finding = findings(trace)["tracing_bound"]
-    assert finding.detail.endswith(" Building takes 0.600\u202fms in forward.")
-
-
 def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:
     """The runtime waits by itself after each launch."""
 
@@ -246,60 +198,6 @@ def test_transfers_between_steps_have_no_number_per_step() -> None:
     finding = findings(tpu.trace())["transfer_bound"]
     assert finding.evidence["to_device"]["per_step"] == 0
     assert finding.detail.endswith(" a step while the host sends to it.")
-
-
-def test_compiled_phases_get_no_advice_to_compile() -> None:
-    tpu = loop()
-    for i in range(4):
-        tpu.on_main("forward", i * STEP + 300, 380)
-    assert "Build less in forward (torch.compile," in findings(tpu.trace())["tracing_bound"].advice
-    for i in range(4):
-        tpu.launch(
-            i * STEP + 400, (i * STEP + 405, 10), (i * STEP + 420, 10), by="dynamo", program="graph(9)"
-        )
-    assert "the graphs of torch.compile in forward" in findings(tpu.trace())["tracing_bound"].advice
-
-
-@pytest.mark.parametrize(
-    ("python", "tracing", "title"),
-    [(200, 100, "runs Python code"), (60, 350, "builds the graph")],
-)
-def test_python_and_building_are_listed_separately_with_their_phases(
-    python: int, tracing: int, title: str
-) -> None:
-    """Each gap of 500 us has both; Python runs inside the graphs of torch.compile."""
-    tpu = loop()
-    for i in range(4):
-        tpu.on_main("forward", i * STEP + 270, python)
-        tpu.launch(
-            i * STEP + 270 + python - 10,
-            (i * STEP + 270 + python, 4),
-            (i * STEP + 270 + python + 2, 3),
-            by="dynamo",
-        )
-        tpu.on_main("loss", i * STEP + 680 - tracing, tracing)
-    finding = findings(tpu.trace())["tracing_bound"]
-    assert finding.title == f"The device waits while the host {title}"
-    assert finding.cost_ps == finding.evidence["python_ps"] + finding.evidence["tracing_ps"]
-    match = re.search(r"while the host (.*) \((.*)\u202fms\) and (.*) \((.*)\u202fms\)[.,;] ", finding.detail)
-    assert match
-    assert (match[1], {match[1], match[3]}) == (title, {"runs Python code", "builds the graph"})
-    assert re.search(r"[Pp]ython takes \S+\sms a step in forward\b", finding.detail)
-    assert re.search(r"[Bb]uilding takes \S+\sms a step in loss\b", finding.detail)
-
-
-def test_an_annotation_between_steps_is_named_with_its_time_in_the_gaps() -> None:
-    """It is inside `epoch`, which contains steps and is therefore not named. The device works during the first 300 us
-    of `save_checkpoint`."""
-    tpu = Tpu()
-    for i, at in enumerate((0, STEP, 4 * STEP, 5 * STEP)):
-        tpu.step(at, STEP, 5 + i)
-        tpu.launch(at + LAUNCH, (at + LAUNCH + 10, 20), (at + LAUNCH + 50, 550), by="marker")
-    tpu.on_main("save_checkpoint", 2 * STEP, 1500)
-    tpu.on_main("epoch", 0, 6 * STEP)
-    finding = findings(tpu.trace())["tracing_bound"]
-    assert finding.evidence["phases"] == [{"name": "save_checkpoint", "host_ps": 1200 * US}]
-    assert " in save_checkpoint (" in finding.advice
 
 
 def test_the_usual_overhead_excludes_first_runs() -> None:

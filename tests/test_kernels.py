@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.xplane.codes import INVALID_POSITION, PADDING
 from tb_xla_insights.xplane.kernels import IdTable, read_varint
 
@@ -80,7 +80,7 @@ def test_ids_are_found_despite_hash_collisions() -> None:
 
 def test_every_kernel_module_is_compiled() -> None:
     files = sorted(PACKAGE.rglob("kernels.py"))
-    assert len(files) == 7
+    assert len(files) == 10
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in files]
     program = f"import importlib; [print(importlib.import_module(name).__file__) for name in {names}]"
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.timeline import kernels, pyramid
-from tb_xla_insights.timeline.pyramid import Lane, Slices, class_shares, level_of_window
+from tb_xla_insights.timeline.kernels import assign_lanes
+from tb_xla_insights.timeline.pyramid import kernels, pyramid
+from tb_xla_insights.timeline.pyramid.pyramid import Lane, Slices, class_shares, level_of_window
 
 NAMES, CLASS_COUNT = 3, 2
 
@@ -280,7 +281,7 @@ def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 def assigned_lanes(events: list[tuple[int, int, int]]) -> list[int]:
     starts, ends, parents = zip(*events, strict=True) if events else ((), (), ())
     columns = np.array(starts, np.int64), np.array(ends, np.int64), np.array(parents, np.int32)
-    return kernels.assign_lanes(*columns).tolist()  # type: ignore[no-any-return]
+    return assign_lanes(*columns).tolist()  # type: ignore[no-any-return]
 
 
 @given(nested())

@@ -12,7 +12,7 @@ from timelines import STEP, STEPS, names_of, slices, timeline_of, training_space
 
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.timeline import Timeline
-from tb_xla_insights.timeline.pyramid import level_of_window
+from tb_xla_insights.timeline.pyramid.pyramid import level_of_window
 
 
 @pytest.fixture

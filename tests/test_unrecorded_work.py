@@ -215,7 +215,7 @@ def test_a_core_whose_record_is_shorter_than_that_of_the_others_is_named(
     found = messages(with_short_record_of_tpu_1(loop(12, cores=(0, 1, 2)), *span_us))
     assert found.keys() & UNRECORDED == ({"device_records_differ"} if text else set())
     assert text is None or found["device_records_differ"].startswith(
-        f"The record of TPU:1 {text}launches meanwhile: "
+        f"The record of TPU:1 {text}launches meanwhile; "
     )
 
 

@@ -31,10 +31,11 @@ const WIDE_FROM_PX = 1900;
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} answer */
 export function kindsCard({ executions, kinds, lead, core_steps }) {
-  const items = Object.keys(kinds).map((name) => {
-    const rows = executions.filter(({ kind }) => kind === name);
-    return { name, rows, count: kinds[/** @type {'lazy'} */ (name)]?.count ?? 0 };
-  });
+  const items = Object.entries(kinds).map(([name, sums]) => ({
+    name,
+    count: sums.count,
+    rows: executions.filter(({ kind }) => kind === name),
+  }));
   const costText = (/** @type {ExecutionRow[]} */ rows, /** @type {CostName} */ key) =>
     timeCell(costOf(rows, key, 'step', core_steps), unit);
   const unit = columnUnit(items, ({ rows }) => costOf(rows, 'host_ps', 'step', core_steps));

@@ -289,14 +289,17 @@ export function executionsView(app) {
           (basis === 'run' ? ', mean of a run' : basis === 'step' ? ', per step and core' : ''),
         sumText(count(sum.launches)),
         sumText(count(sum.count)),
-        ...COSTS.flatMap((key) => [
-          h(
-            'span',
-            { 'data-ps': Math.round(costOfAll(key) ?? 0), class: basis === 'total' && 'sum' },
-            timeCell(costOfAll(key), unit),
-          ),
-          ...(hasRange(key) ? [''] : []),
-        ]),
+        ...COSTS.flatMap((key) => {
+          const ps = costOfAll(key);
+          return [
+            h(
+              'span',
+              { 'data-ps': ps === null ? null : Math.round(ps), class: basis === 'total' && 'sum' },
+              timeCell(ps, unit),
+            ),
+            ...(hasRange(key) ? [''] : []),
+          ];
+        }),
         share(overheadShare(openSource.rows)),
         '',
         '',

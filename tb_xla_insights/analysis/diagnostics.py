@@ -50,6 +50,13 @@ _TENSORFLOW_ON_CPU = (
 _EXECUTE_CALLS = ("ExecuteComputation", "ExecuteReplicated")
 
 
+_SHORT_RECORD_TEXTS = {
+    "begins": ("after", "The profiler probably started there later. Capture a longer time."),
+    "ends": ("before", "A buffer was probably full. Capture a shorter time."),
+}
+"""By the edge at which one device's record is shorter: a preposition, and the cause with advice."""
+
+
 def diagnose(session: SessionTrace) -> list[Diagnostic]:
     """Returns what the capture lacks, per host: devices, steps, a host level that records op events. The readers' own
     diagnostics are not repeated."""
@@ -160,23 +167,16 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
                 "warning" if part.is_most else "info",
                 text + ending.format(skipped if steps else ""),
             )
-    late_records, early_records = find_short_records(trace)
-    for records, edge, advice in (
-        (
-            late_records,
-            "begins {} after",
-            "The profiler probably started there later. Capture a longer time.",
-        ),
-        (early_records, "ends {} before", "A buffer was probably full. Capture a shorter time."),
-    ):
-        for record in records:
-            text = (
-                f"The record of {trace.devices[record.device].id.rsplit('/', 1)[-1]} "
-                f"{edge.format(brief_time(record.duration_ps))} those of the other devices, which ran "
-                f"{plural(record.launches, 'launch', 'launches')} meanwhile: it counts as idle then in means per step "
-                "and core."
-            )
-            yield Diagnostic("device_records_differ", "warning", f"{text} {advice}")
+    for record in find_short_records(trace):
+        device = trace.devices[record.device].id.rsplit("/", 1)[-1]
+        order, advice = _SHORT_RECORD_TEXTS[record.edge]
+        yield Diagnostic(
+            "device_records_differ",
+            "warning",
+            f"The record of {device} {record.edge} {brief_time(record.duration_ps)} {order} those of the other "
+            f"devices, which ran {plural(record.launches, 'launch', 'launches')} meanwhile; means per step and core "
+            f"count {device} as idle then. {advice}",
+        )
     if unrecorded.between:
         launches = plural(unrecorded.between, "launch", "launches")
         text = (

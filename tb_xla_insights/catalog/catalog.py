@@ -27,7 +27,8 @@ Tags are properties of events in addition to their class:
   only waits)
 - waits: `blocks` (waits for an asynchronous result)
 - compilations: `compile_call` (one requested compilation), `compile_part` (a phase of one, on any thread)
-- loading: `loader` (an event of a data loader), `loading_frame` (a Python frame with a loader's name; not in the table)
+- loading: `loader` (an event of a data loader), `mp_device_loader` and `tf_data` (an event of that loader),
+  `loading_frame` (a Python frame with a loader's name; not in the table)
 - Python: `python_tracer` (a frame of the Python tracer), `profiler` (a frame of the profiler itself)
 - TensorFlow: `function_run` (has the stat `_r` that marks the root event of a step, but is not a step)
 - without a class: `pass` (a compiler pass, part of the compilation around it), `plumbing` (no work of the host),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ComparedSteps,
         StepPair,
     )
-    from tb_xla_insights.schema.differences import GapClass
+    from tb_xla_insights.schema.differences import GapClass, TimePair
 
 _GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
 """PyTorch/XLA appends the size of the graph to a program's name."""
@@ -146,10 +146,10 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
                 "kind": (totals_a or b.programs[name_b])["kind"],
                 "a": totals_a,
                 "b": totals_b,
-                "host": time_pair(*(session.get("host_ps") for session in times)),
-                "device": time_pair(*(session.get("device_ps") for session in times)),
-                "queue": time_pair(*(session.get("queue_ps") for session in times)),
-                "overhead": time_pair(*(session.get("overhead_ps") for session in times)),
+                "host": _time_pair(times, "host_ps"),
+                "device": _time_pair(times, "device_ps"),
+                "queue": _time_pair(times, "queue_ps"),
+                "overhead": _time_pair(times, "overhead_ps"),
             }
         )
     return sorted(
@@ -163,6 +163,11 @@ def _unique_base_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         groups.setdefault(_GRAPH_SIZE_SUFFIX.sub("", name), []).append(name)
     return {base: group[0] for base, group in groups.items() if len(group) == 1}
+
+
+def _time_pair(times: Iterable[Mapping[str, int | None]], key: str) -> TimePair:
+    """Returns a mean time of a run, from those of both sessions."""
+    return time_pair(*(session.get(key) for session in times))
 
 
 def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:

@@ -146,17 +146,18 @@ def core_rows(comparison: HostComparison) -> list[HostCore] | None:
 def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
     """Returns a row per core of a host, from the compared collectives that all of its cores execute, whether in one
     group or in several."""
-    collectives = comparison.hosts[host].collectives
-    rows = np.flatnonzero(comparison.arrivals.instances.instance_of_row[host] >= 0)
-    keys = np.stack((collectives.instruction, collectives.run, collectives.repetition))[:, rows]
-    executions, execution = np.unique(keys, axis=1, return_inverse=True)
-    cells = execution.reshape(-1), collectives.core[rows]
-    begin = np.zeros((executions.shape[1], len(collectives.cores)), np.int64)
+    collectives, instances = comparison.hosts[host].collectives, comparison.arrivals.instances
+    rows = np.flatnonzero(instances.instance_of_row[host] >= 0)
+    executions = instances.execution[instances.instance_of_row[host][rows]]
+    _, first, execution = np.unique(executions, return_index=True, return_inverse=True)
+    cells = execution, collectives.core[rows]
+    begin = np.zeros((len(first), len(collectives.cores)), np.int64)
     present = np.zeros(begin.shape, np.bool_)
     begin[cells], present[cells] = collectives.begin_ps[rows], True
     is_complete = present.all(axis=1)
-    begin, step = begin[is_complete], collectives.run_step[executions[1, is_complete]]
+    begin, step = begin[is_complete], collectives.run_step[collectives.run[rows[first[is_complete]]]]
     late_ps = begin - lower_medians(begin, present[is_complete])[:, None]
+    # The last row is for executions in no step, -1.
     max_late = np.full((len(collectives.step_numbers) + 1, begin.shape[1]), -1, np.int64)
     np.maximum.at(max_late, step, np.maximum(late_ps, 0))
     last_count = np.bincount(begin.argmax(axis=1), minlength=begin.shape[1])

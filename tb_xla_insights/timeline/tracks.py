@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.timeline import kernels
-from tb_xla_insights.timeline.pyramid import Lane
+from tb_xla_insights.timeline.pyramid.pyramid import Lane
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 if TYPE_CHECKING:

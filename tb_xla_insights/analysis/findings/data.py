@@ -170,9 +170,8 @@ def transfer_bound(facts: Facts) -> Finding | None:
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
     is_per_step = frequency in ("every_step", "some_steps")
-    activities = ["the host reads from it"] if read_ps else []
-    if send_ps:
-        activities.insert(0 if sends else 1, _transfer_text(to_device, is_per_step))
+    times = ((send_ps, _transfer_text(to_device, is_per_step)), (read_ps, "the host reads from it"))
+    activities = [text for ps, text in sorted(times, key=lambda time: -time[0]) if ps]
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",

@@ -254,5 +254,5 @@ def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
     read_before = np.isin(executions.launch + 1, extra.launches) & (executions.read >= 0)
     paths = enclosing_paths(trace, executions.annotation[read_before].tolist())
     path = paths[0] if len(set(paths)) == 1 else None
-    place = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
-    return f"; a value is read before {place}{f' in {path}' if path else ''}" if paths else ""
+    delayed = "it" if len(extra.launches) == 1 else f"{len(paths)} of them"
+    return f"; a value is read before {delayed}{f' in {path}' if path else ''}" if paths else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -111,12 +111,10 @@ class Facts:
         its duration that is inside; otherwise it is the total."""
         return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
 
-    def mean_of_times(self, times: Iterable[Intervals], frequency: Frequency | None) -> Mean:
+    def mean_of_times(self, times: Sequence[Intervals], frequency: Frequency | None) -> Mean:
         """The mean per core of the times of all devices, as in `mean_per_core`."""
-        start_ps, end_ps = (
-            np.concatenate(column)
-            for column in zip(*((time.start_ps, time.end_ps) for time in times), strict=True)
-        )
+        start_ps = np.concatenate([intervals.start_ps for intervals in times])
+        end_ps = np.concatenate([intervals.end_ps for intervals in times])
         return self._mean(end_ps - start_ps, start_ps, end_ps, frequency)
 
     def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None) -> Mean:

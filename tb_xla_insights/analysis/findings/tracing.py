@@ -134,7 +134,7 @@ def _phases_text(
     rows = [
         (name, phase, time)
         for name in names
-        for phase, time in by_class[name][: max(0, max_phases - (len(names) > 1))]
+        for phase, time in by_class[name][: max(0, max_phases if len(names) == 1 else max_phases - 1)]
     ]
     texts = brief_times(*(time // divisor for *_, time in rows))
     phrases: dict[str, list[str]] = {}

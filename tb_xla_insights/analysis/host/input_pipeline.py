@@ -44,15 +44,6 @@ if TYPE_CHECKING:
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 LoadingKind = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
 
-_MP_DEVICE_LOADER = (
-    "cpu_loader.",
-    "get_batch_from_cpu_queue",
-    "cpu_data_to_xla_device",
-    "$parallel_loader.py:",
-)
-_TF_DATA = ("Iterator", "MakeIterator::", "DatasetOp", "Prefetch", "InstantiatedCapturedFunction::")
-"""How names with the tag `loader` begin that show which library loads. Names of other loaders do not show the kind."""
-
 
 @dataclass(frozen=True)
 class InputPipeline:
@@ -170,11 +161,9 @@ def _batches(trace: Trace) -> Int32:
 def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool) -> LoadingKind | None:
     """Returns the way batches arrive; None if nothing records it."""
     # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
-    loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()
-    names = {trace.strings[trace.metadata.name[index]] for index in loader_metadata}
-    if any(name.startswith(_MP_DEVICE_LOADER) for name in names):
+    if has_tag(trace, "mp_device_loader").any():
         return "mp_device_loader"
-    if any(name.startswith(_TF_DATA) for name in names):
+    if has_tag(trace, "tf_data").any():
         return "tf_data"
     if loaders:
         return "loader_threads"

@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.codes import (
     COMPILE,
     COMPILE_PART,
@@ -32,6 +31,7 @@ from tb_xla_insights.analysis.codes import (
     SCHEDULE,
     SYNC,
 )
+from tb_xla_insights.analysis.launches import kernels
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, metadata_tags
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,49 +102,53 @@ def unrecorded_work(trace: Trace, step_start_ps: Int64, step_end_ps: Int64) -> U
 
 @dataclass(frozen=True)
 class ShortRecord:
-    """A device (an index) whose record begins `duration_ps` after those of the others, or ends so long before them.
+    """A device (an index) whose record begins `duration_ps` after those of the others, or ends so long before them, by
+    `edge`.
     `launches`: those that the others ran meanwhile, of programs that the device otherwise runs each time."""
 
     device: int
+    edge: Literal["begins", "ends"]
     launches: int
     duration_ps: int
 
 
-def find_short_records(trace: Trace) -> tuple[list[ShortRecord], list[ShortRecord]]:
-    """Returns the devices whose record begins after those of the others, and those whose record ends before them, by
-    more than a run that an edge of the capture cuts. Devices of a CPU have no record of their own."""
+def find_short_records(trace: Trace) -> list[ShortRecord]:
+    """Returns the devices whose record begins after those of the others, or ends before them, by more than a run that
+    an edge of the capture cuts. Devices of a CPU have no record of their own."""
     joined = find_joined_launches(trace)
     runs, count = joined.runs, len(joined.row)
     known = np.flatnonzero(runs.launch >= 0)
     launch = runs.launch[known]
     has_run = np.zeros((count, len(trace.devices)), np.bool_)
     has_run[launch, runs.device[known]] = True
+    ran = has_run.any(axis=1)
     program = np.full(count, -1, np.int32)
     program[launch] = runs.program[known]
     first_ps, last_ps = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
     np.minimum.at(first_ps, launch, runs.start_ps[known])
     np.maximum.at(last_ps, launch, runs.end_ps[known])
-    late: list[ShortRecord] = []
-    early: list[ShortRecord] = []
+    records = []
     for device in range(len(trace.devices)):
-        own_launches, own = np.flatnonzero(has_run[:, device]), runs.of_device(device)
-        if not own_launches.size or trace.devices[device].from_host_events:
+        recorded, own = np.flatnonzero(has_run[:, device]), runs.of_device(device)
+        if not recorded.size or trace.devices[device].from_host_events:
             continue
-        first, last = int(own_launches[0]), int(own_launches[-1])
-        lacks_run = has_run.any(axis=1) & ~has_run[:, device]
-        programs, launches = np.unique(program[own_launches], return_counts=True)
-        programs = np.setdiff1d(
-            programs[launches >= _MIN_LAUNCHES], program[first:last][lacks_run[first:last]]
-        )
+        first, last = int(recorded[0]), int(recorded[-1])
+        lacks_run = ran & ~has_run[:, device]
+        programs, launches = np.unique(program[recorded], return_counts=True)
+        skipped = program[first:last][
+            lacks_run[first:last]
+        ]  # programs that the device does not run each time
+        programs = np.setdiff1d(programs[launches >= _MIN_LAUNCHES], skipped)
         missed = np.flatnonzero(lacks_run & np.isin(program, programs))
         before, after = missed[missed < first], missed[missed > last]
         late_by_ps = int(runs.start_ps[own].min()) - int(first_ps[before].min(initial=first_ps[first]))
         early_by_ps = int(last_ps[after].max(initial=0)) - int(runs.end_ps[own].max())
         limit_ps = _MAX_NORMAL_RUNS * int(runs.duration_ps[own].max())
-        for records, rows, duration_ps in ((late, before, late_by_ps), (early, after, early_by_ps)):
-            if rows.size >= _MIN_LAUNCHES and duration_ps > limit_ps:
-                records.append(ShortRecord(device, rows.size, duration_ps))
-    return late, early
+        if before.size >= _MIN_LAUNCHES and late_by_ps > limit_ps:
+            records.append(ShortRecord(device, "begins", before.size, late_by_ps))
+        if after.size >= _MIN_LAUNCHES and early_by_ps > limit_ps:
+            records.append(ShortRecord(device, "ends", after.size, early_by_ps))
+    return records
 
 
 def _end_ps(trace: Trace, after_ps: int) -> int:

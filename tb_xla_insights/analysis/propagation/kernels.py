@@ -121,8 +121,8 @@ def sum_by_part(
     """Sums ops: adds own time to `time` per part of each distinct op, and the number of ops to `count` per distinct op.
 
     The parts of distinct op k are `first_part[k]` to `first_part[k + 1] - 1`. `cumulative_weights`, per part: the sum
-    of the weights from the op's first part up to this one. Each op's time is divided exactly, so that
-    the times of the parts of any ops add up to the time of these ops.
+    of the weights from the op's first part up to this one. Each op's time is divided exactly, so that the times of the
+    parts of any ops add up to the time of these ops.
     """
     with cython.nogil:
         for i in range(len(key)):

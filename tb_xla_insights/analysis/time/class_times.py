@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED, ClassName

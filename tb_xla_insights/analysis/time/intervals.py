@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.arrays import empty_columns, is_sorted, trim_columns
 from tb_xla_insights.trace.model import Int32, Int64
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis import kernels
+from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.analysis.time.intervals import clip_columns
 from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import OTHER, WAIT

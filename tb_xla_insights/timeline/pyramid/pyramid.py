@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import is_sorted
-from tb_xla_insights.timeline import kernels
+from tb_xla_insights.timeline.pyramid import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 _MIN_REDUCTION = 4

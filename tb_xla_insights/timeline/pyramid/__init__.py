@@ -1,0 +1,1 @@
+"""Levels of detail of the timeline's lanes."""
