@@ -207,10 +207,4 @@ def _normalise(text: str) -> str:
 
 
 def _index(trace: Trace, device: Device) -> int:
-    return _indices(trace)[id(device)]
-
-
-@memoised
-def _indices(trace: Trace) -> dict[int, int]:
-    """The index of each device, by the identity of the object."""
-    return {id(device): index for index, device in enumerate(trace.devices)}
+    return next(index for index, candidate in enumerate(trace.devices) if candidate is device)
