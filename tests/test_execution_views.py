@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from build import trace_of
 from captures import capture, real_trace, session, thread
 from gpus import gpu, kernel, nested
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 from loops import loop
+from pods import POD
+from synthetic import pod
 
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
@@ -76,6 +79,24 @@ class TestExecutions:
         assert (runs, runs / view["core_steps"]) == (12 * 8, 11 / 10)
         on_one_device = execution_views.executions(case_study, devices=[case_study.devices[3].id])
         assert on_one_device["core_steps"] == pytest.approx(view["core_steps"] / 8)
+
+    def test_the_same_devices_have_the_same_figures_however_they_are_chosen(self) -> None:
+        traces = [
+            trace_of(space.to_bytes(), pod.name_of(host)) for host, space in enumerate(pod.files(POD)[:3])
+        ]
+        hosts = session(*traces)
+        ids = [device.id for device in hosts.devices]
+        whole = execution_views.executions(hosts)
+        choices = [ids, ids[::-1], [f"{trace.host}/*" for trace in traces]]
+        choices.append([choices[2][0], *ids[len(traces[0].devices) :]])
+        for choice in choices:
+            assert execution_views.executions(hosts, devices=choice) == whole
+        for trace in traces:
+            alone: Any = execution_views.executions(session(trace))
+            chosen: Any = execution_views.executions(hosts, devices=[f"{trace.host}/*"])
+            assert [chosen[key] for key in ("executions", "fixed", "lead", "core_steps")] == [
+                alone[key] for key in ("executions", "fixed", "lead", "core_steps")
+            ]
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
         """A core's first run, and a run whose enqueuing is not recorded, have no lead."""

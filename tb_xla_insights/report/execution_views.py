@@ -18,6 +18,8 @@ from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import program_rows
+from tb_xla_insights.report.merge.small_keys import merge_launching
+from tb_xla_insights.report.merge.tables import MergedPrograms
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
@@ -31,6 +33,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ExecutionKind
     from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
+    from tb_xla_insights.schema.launches import Launching, Program
     from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
 _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
@@ -100,9 +103,7 @@ def step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
-    programs: Sequence[Mapping[str, Any]] = (
-        whole_report(session)["programs"] if device_ids is None else program_rows(session, device_ids)
-    )
+    programs, launching = _programs_and_launching(session, device_ids)
     rows: list[Any] = [{**row, "join": joins_text(row["joins"])} for row in programs]
     kinds: dict[ExecutionKind, Any] = {}
     for row in rows:
@@ -110,18 +111,34 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         for name in _SUMMED_KEYS:
             sums[name] += row[name]
     between = _idle_between(session, device_ids)
-    launch_costs = (
-        whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
-    )
     return {
         "executions": rows,
         "kinds": kinds,
         "core_steps": _core_steps(session, device_ids),
-        "fixed": launch_costs["fixed"],
+        "fixed": launching["fixed"],
         "between": between[:_MAX_PROGRAM_PAIRS],
         "between_count": len(between),
-        "lead": launch_costs["lead"],
+        "lead": launching["lead"],
     }
+
+
+def _programs_and_launching(
+    session: SessionTrace, device_ids: _DeviceIds
+) -> tuple[Sequence[Program], Launching]:
+    """The report's `programs` and `launching`. Those of chosen devices are merged from their hosts as in the report, so
+    that the same devices have the same figures however they are chosen."""
+    if device_ids is None:
+        report = whole_report(session)
+        return report["programs"], report["launching"]
+    hosts = [
+        SessionTrace(session.name, session.path, [trace])
+        for trace in session.traces
+        if any(device.id in device_ids for device in trace.devices)
+    ]
+    programs: MergedPrograms[Program] = MergedPrograms("program")
+    for number, host in enumerate(hosts):
+        programs.add((number,), program_rows(host, device_ids))
+    return programs.rows(), merge_launching([launching_report(host, device_ids) for host in hosts])
 
 
 def _core_steps(session: SessionTrace, device_ids: _DeviceIds) -> float | None:

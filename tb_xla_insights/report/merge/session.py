@@ -191,7 +191,7 @@ class ReportMerger:
             "step_idle": small_keys.merge_step_idle(sections),
             "executions": self._executions.rows(),
             "programs": programs,
-            "launching": small_keys.merge_launching(sections),
+            "launching": small_keys.merge_launching([section.rows["launching"] for section in sections]),
             "early_executions": [row for section in sections for row in section.rows["early_executions"]],
             "compiles": small_keys.merge_compiles(
                 [row for section in sections for row in section.rows["compiles"]], programs

@@ -87,16 +87,16 @@ def steps_of_working_hosts(sections: Sections) -> int:
     return sum(section.steps for section in sections if section.rows["step_idle"]["devices"])
 
 
-def merge_launching(sections: Sections) -> Launching:
-    """The report's `launching`: `fixed` is that of the median host, with the runs of all hosts, and the median of
-    `lead` is the median of the hosts' medians, each host weighted by its number of runs."""
-    fixed_rows = [row for section in sections if (row := section.rows["launching"]["fixed"])]
-    leads = [row for section in sections if (row := section.rows["launching"]["lead"])]
+def merge_launching(hosts: Sequence[Launching]) -> Launching:
+    """The report's `launching`, from those of the hosts: `fixed` is that of the median host, with the runs of all
+    hosts, and the median of `lead` is the median of the hosts' medians, each host weighted by its number of runs."""
+    fixed_rows = [host["fixed"] for host in hosts if host["fixed"]]
+    leads = [host["lead"] for host in hosts if host["lead"]]
     result: Launching = {"fixed": None, "lead": None}
     if fixed_rows:
         median = weighted_median((row["fixed_ps"], row["runs"]) for row in fixed_rows)
         median_row = next(row for row in fixed_rows if row["fixed_ps"] == median)
-        result["fixed"] = median_row | {"runs": sum(row["runs"] for row in fixed_rows)}
+        result["fixed"] = {**median_row, "runs": sum(row["runs"] for row in fixed_rows)}
     if leads:
         runs = sum(row["runs"] for row in leads)
         result["lead"] = {
