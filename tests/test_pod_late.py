@@ -188,6 +188,17 @@ def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
+def test_a_capture_that_begins_later_gains_from_its_own_steps_only() -> None:
+    """Three hosts miss the first nine steps; what the others gained in these is no gain of theirs."""
+    late_start = dict.fromkeys((1, 2, 3), (9, STEPS - 1))
+    training = replace(POD, captured_steps=late_start)
+    late, on_time = (compare_pod(replace(training, delays=delays)) for delays in ((LOADER,), ()))
+    assert late.table.mean_step_ps is not None
+    assert on_time.table.mean_step_ps is not None
+    saved_ps = late.table.mean_step_ps - on_time.table.mean_step_ps
+    assert late.late_hosts.saved_ps == pytest.approx(saved_ps, rel=0.1)
+
+
 def test_the_fixed_step_is_not_shorter_than_the_work_of_the_other_hosts() -> None:
     """Their host work is longer than their device work, but hidden by the late host."""
     training = replace(POD, hosts=6, tracing_ps=40 * MS, delays=(LOADER,))
