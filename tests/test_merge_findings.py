@@ -42,6 +42,7 @@ def with_findings(
             "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
             "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
             "step_if_fixed_at_worst_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step",
+            "where": "in_step", "after": None, "code": [],
             "evidence": {}, "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
             "kind": "limit" if id_ == "tracing_bound" else "mistake",
         }

@@ -14,6 +14,8 @@ export type DutyDefinition = "ops" | "modules" | "capture";
 
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
+export type FindingPlace = "in_step" | "between_steps" | "outside";
+
 export type Framework = "torch_xla" | "torch_tpu" | "jax" | "tensorflow" | "unknown";
 
 export type GapKind = "starved" | "queued" | "unknown";
@@ -1126,6 +1128,12 @@ export interface Finding {
   gain_at_worst: number | null;
   /** How often it happens; `null` if no step is affected (a single compilation is `once` nevertheless). */
   recurs: "every_step" | "some_steps" | "once" | null;
+  /** Where most of its time is: inside the steps' annotations, between two of them, or before the first or after the last step; `null` if no steps or no times are known. */
+  where: FindingPlace | null;
+  /** Id of the finding without whose fix this one gains nothing yet; `null` if there is none. */
+  after: string | null;
+  /** What of the script lies in its time, the longest own time first: up to three functions; empty if no Python calls are recorded. */
+  code: FindingCode[];
   /** Numbers and names behind the sentences; keys differ by finding. */
   evidence: Record<string, unknown>;
   /** Up to 20 intervals in which it occurs; the longest first, of gaps those of which it explains most. */
@@ -1134,6 +1142,20 @@ export interface Finding {
   kind: "mistake" | "limit" | null;
   /** Mean step before a fix; `null` where nothing can be replayed. */
   step_ps: number | null;
+}
+
+/** A function of the script, in the time that a finding explains. */
+export interface FindingCode {
+  /** Its name, as recorded. */
+  name: string;
+  /** The file that defines it; `null` if not recorded. */
+  file: string | null;
+  /** The line there; `null` if not recorded. */
+  line: number | null;
+  /** Time in it and in the library calls below it, without other functions of the script inside it. */
+  own_ps: number;
+  /** Number of calls. */
+  count: number;
 }
 
 /** Findings of one kind. */

@@ -330,6 +330,9 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "gain": gain,
         "gain_at_worst": gain,
         "recurs": "every_step",
+        "where": "in_step",
+        "after": None,
+        "code": [],
         "evidence": {"name": worst.name, **worst.as_json(), "op": rows[0]["op"], "source": rows[0]["source"]}
         | {"host_ps": host_ps, "step_by_devices_ps": by_devices_ps},
         "windows": [],

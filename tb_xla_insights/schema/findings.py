@@ -22,6 +22,24 @@ class FindingWindow(TypedDict):
     """Id of the device; `null` if it occurs on the host."""
 
 
+class FindingCode(TypedDict):
+    """A function of the script, in the time that a finding explains."""
+
+    name: str
+    """Its name, as recorded."""
+    file: str | None
+    """The file that defines it; `null` if not recorded."""
+    line: int | None
+    """The line there; `null` if not recorded."""
+    own_ps: int
+    """Time in it and in the library calls below it, without other functions of the script inside it."""
+    count: int
+    """Number of calls."""
+
+
+FindingPlace = Literal["in_step", "between_steps", "outside"]
+
+
 class Finding(TypedDict):
     """What to change, with evidence, cost and the intervals in which it occurs."""
 
@@ -52,6 +70,14 @@ class Finding(TypedDict):
     """Share of a step that a fix saves, at worst; `null` where `step_if_fixed_ps` is."""
     recurs: Literal["every_step", "some_steps", "once"] | None
     """How often it happens; `null` if no step is affected (a single compilation is `once` nevertheless)."""
+    where: FindingPlace | None
+    """Where most of its time is: inside the steps' annotations, between two of them, or before the first or after the
+    last step; `null` if no steps or no times are known."""
+    after: str | None
+    """Id of the finding without whose fix this one gains nothing yet; `null` if there is none."""
+    code: list[FindingCode]
+    """What of the script lies in its time, the longest own time first: up to three functions; empty if no Python calls
+    are recorded."""
     evidence: dict[str, Any]
     """Numbers and names behind the sentences; keys differ by finding."""
     windows: list[FindingWindow]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +30,20 @@ class Window:
 
 Frequency = Literal["every_step", "some_steps", "once"]
 
+Place = Literal["in_step", "between_steps", "outside"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function of the script, with its calls in the time that a finding explains; see the report's `code`. `file` and
+    `line` are None if not recorded."""
+
+    name: str
+    file: str | None
+    line: int | None
+    own_ps: int
+    count: int
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -41,6 +55,8 @@ class Finding:
     idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
     wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once` nevertheless). `fix`:
     what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
+    `where`: the place of most of its time, `after`: the id of the finding whose fix must come first, `code`: the longest
+    functions of the script in its time; None and empty if not known.
     `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
     after the fix, `step_if_fixed_ps` at best and `step_if_fixed_at_worst_ps` at worst.
@@ -62,6 +78,9 @@ class Finding:
     step_if_fixed_ps: int | None = None
     step_if_fixed_at_worst_ps: int | None = None
     idle_ps: int | None = None
+    where: Place | None = None
+    after: str | None = None
+    code: Sequence[Code] = ()
 
     def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
         """The finding's row in the report."""
@@ -78,6 +97,18 @@ class Finding:
             "gain": self.gain,
             "gain_at_worst": self.gain_at_worst,
             "recurs": self.recurs,
+            "where": self.where,
+            "after": self.after,
+            "code": [
+                {
+                    "name": code.name,
+                    "file": code.file,
+                    "line": code.line,
+                    "own_ps": code.own_ps,
+                    "count": code.count,
+                }
+                for code in self.code
+            ],
             "evidence": self.evidence,
             "windows": [
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}

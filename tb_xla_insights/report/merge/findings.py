@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window
+from tb_xla_insights.analysis.findings.finding import Code, Finding, Frequency, Window
 from tb_xla_insights.analysis.findings.worth import (
     LIMITS,
     NO_FAULT,
@@ -86,7 +86,7 @@ def _has_mistake(sections: Sequence[HostSection]) -> bool:
 
 
 def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Finding:
-    """One finding of the hosts that have it, from `rows` by host number. Texts, evidence and windows are those of one
+    """One finding of the hosts that have it, from `rows` by host number. Texts, evidence, code and windows are those of one
     host: of the median one by gain if more than half of the hosts have the finding, else of the one with the largest
     gain."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
@@ -113,6 +113,9 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
         recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
         ),
+        where=shown_row["where"],
+        after=shown_row["after"],
+        code=[Code(**code) for code in shown_row["code"]],
         gain=mean_share("gain"),
         gain_at_worst=mean_share("gain_at_worst"),
         step_if_fixed_ps=_mean_step(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.finding import Finding, Window
+from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
 from tb_xla_insights.analysis.findings.worth import (
     NO_FAULT,
     finding_kind,
@@ -193,7 +193,8 @@ def finding_from_row(row: FindingRow) -> Finding:
     names = {field.name for field in fields(Finding)}
     windows = [Window(**window) for window in row["windows"]]
     values: dict[str, Any] = {name: value for name, value in row.items() if name in names}
-    return Finding(**values | {"windows": windows})
+    code = [Code(**function) for function in row["code"]]
+    return Finding(**values | {"windows": windows, "code": code})
 
 
 def _without_waiting(
