@@ -57,10 +57,13 @@ def with_findings(
                     "gain",
                     "gain_at_worst",
                     "recurs",
+                    "where",
+                    "after",
                     "kind",
                 )
             )
             | {
+                "code": [],
                 "id": "device_bound",
                 "severity": "info",
                 "title": "t",

@@ -55,8 +55,8 @@ class Finding:
     idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
     wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once` nevertheless). `fix`:
     what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
-    `where`: the place of most of its time, `after`: the id of the finding whose fix must come first, `code`: the longest
-    functions of the script in its time; None and empty if not known.
+    `where`: the place of most of its time, `after`: the id of the finding whose fix must come first, `code`: the
+    longest functions of the script in its time; None and empty if not known.
     `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
     after the fix, `step_if_fixed_ps` at best and `step_if_fixed_at_worst_ps` at worst.

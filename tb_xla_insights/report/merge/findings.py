@@ -86,9 +86,9 @@ def _has_mistake(sections: Sequence[HostSection]) -> bool:
 
 
 def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Finding:
-    """One finding of the hosts that have it, from `rows` by host number. Texts, evidence, code and windows are those of one
-    host: of the median one by gain if more than half of the hosts have the finding, else of the one with the largest
-    gain."""
+    """One finding of the hosts that have it, from `rows` by host number. Texts, place, evidence, code and windows are
+    those of one host: of the median one by gain if more than half of the hosts have the finding, else of the one with
+    the largest gain."""
     numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     on_minority = 2 * len(rows) <= len(sections)
     shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
