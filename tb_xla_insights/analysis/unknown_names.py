@@ -21,7 +21,13 @@ def describe_unknown_names(trace: Trace) -> str | None:
     """Returns a message for a host whose working threads spend at least INFO_SHARE of the capture in unknown runtime
     events; None below that."""
     names = [trace.strings[text_index] for text_index in trace.metadata.name]
-    is_unknown = np.array([_CPP_SCOPE in name and not trace.catalog.knows(name) for name in names], np.bool_)
+    is_unknown = np.array(
+        [
+            _CPP_SCOPE in name and trace.catalog.class_index(name) < 0 and not trace.catalog.tags(name)
+            for name in names
+        ],
+        np.bool_,
+    )
     is_root = np.zeros(len(trace), np.bool_)  # such as annotations of steps
     if "_r" in trace.stats:
         is_root[trace.stats["_r"].rows] = True

@@ -12,7 +12,8 @@ Users can add a file of the same format, whose entries replace or extend the tab
 A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file.
 Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) count as loading. A compiler pass, a
 part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
-A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
+Any other member of a C++ class or namespace of the table (`TpuClient::…`) is known, without class and tags: no user
+names an annotation like that. A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
 module appended.
 
 Tags are properties of events in addition to their class:
@@ -54,6 +55,7 @@ _ENCODED_STATS = re.compile(r"#[^#=]*=[^#]*#$")
 """Stats that TSL's TraceMe appends to a name: `#step_num=3#`."""
 _FRAME = re.compile(r"\$([^\s:]++)\S*+ (.+)")
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
+_SCOPE = "::"
 _CORE_INDEX = re.compile(r"^\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
@@ -85,6 +87,7 @@ class _Entry:
 
 
 _UNKNOWN = _Entry(-1, frozenset())
+_OF_KNOWN_SCOPE = _Entry(-1, frozenset())
 _LOADING_FRAME = _Entry(CLASS_INDEX["input"], frozenset(("python_tracer", "loading_frame")))
 
 
@@ -100,6 +103,7 @@ class Catalog:
     _all_suffixes: tuple[str, ...] = ()
     _prefix_lengths: Sequence[int] = ()
     _suffix_lengths: Sequence[int] = ()
+    _scopes: set[str] = field(default_factory=set)
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -149,7 +153,14 @@ class Catalog:
         if call != name and name not in self._names:
             entry_of_call = self._match(call)
             entry = entry_of_call if entry_of_call.tags & _TAGS_WITH_AFFIXES else entry
-        return entry
+        return _OF_KNOWN_SCOPE if entry is _UNKNOWN and self._has_known_scope(name) else entry
+
+    def _has_known_scope(self, name: str) -> bool:
+        """Whether the name is that of another member of a C++ class or namespace of the table."""
+        return _SCOPE in name and any(
+            name.startswith(prefix) and name[len(prefix) :].partition(_SCOPE)[0] in self._scopes
+            for prefix in ("", *self._optional_prefixes)
+        )
 
     def _match(self, name: str) -> _Entry:
         if name in self._names:
@@ -179,6 +190,8 @@ class Catalog:
                 (self._suffixes, "suffixes"),
             ):
                 entries.update(dict.fromkeys(group.get(key, ()), entry))
+            members = (*group.get("names", ()), *group.get("prefixes", ()))
+            self._scopes.update(name.partition(_SCOPE)[0] for name in members if _SCOPE in name)
         self._all_prefixes, self._all_suffixes = tuple(self._prefixes), tuple(self._suffixes)
         self._prefix_lengths, self._suffix_lengths = (
             sorted(set(map(len, texts)), reverse=True) for texts in (self._all_prefixes, self._all_suffixes)

@@ -26,6 +26,7 @@ CLASS_INDEX: dict[str, int] = {name: index for index, name in enumerate(CLASSES)
 TRACING = CLASS_INDEX["tracing"]
 SYNC_PREPARE = CLASS_INDEX["sync_prepare"]
 COMPILE = CLASS_INDEX["compile"]
+TO_DEVICE = CLASS_INDEX["to_device"]
 FROM_DEVICE = CLASS_INDEX["from_device"]
 DYNAMO = CLASS_INDEX["dynamo"]
 DISPATCH = CLASS_INDEX["dispatch"]

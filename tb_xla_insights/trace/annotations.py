@@ -16,7 +16,8 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     """Rows of the user's annotations, ascending.
 
     These are the events that carry `_r`, and events other than ops with names that are not in the catalogue, if only
-    annotations, Python frames and loaders enclose them: below a runtime event an unknown name is the runtime's. They
+    annotations, Python frames and loaders enclose them: below a runtime event an unknown name is the runtime's, as is
+    one that the runtime's own recorder wrote. They
     are on driving, autograd and loader threads, or on threads with an event that carries `_r`; on other threads an
     unknown name is the helper's. The name of a compiler pass is an annotation only directly inside another annotation:
     passes at the top of a thread belong to a compilation whose start was not recorded.
@@ -54,7 +55,7 @@ def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
             continue
         name = trace.strings[text_index]
         tags = catalog.tags(name)
-        if not catalog.knows(name):
+        if not catalog.knows(name) and not trace.metadata.of_runtime[index]:
             name_codes[index] = CANDIDATE
         elif "python_tracer" in tags or catalog.class_index(name) == INPUT:
             name_codes[index] = TRANSPARENT

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
@@ -15,6 +16,7 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_shifts
 from tb_xla_insights.trace.cpu_runs import cpu_devices
+from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads, join_lines
 from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
@@ -50,7 +52,17 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         )
     duration_ps = space.duration_ps
     metadata_index = space.metadata
-    order = _order(lines, start_ps, duration_ps)
+    recorded_names = [metadata.name for plane in space.planes for metadata in plane.event_metadata]
+    divided_threads = find_divided_threads(
+        Recorded(lines, recorded_names, metadata_index, start_ps, duration_ps), catalog
+    )
+    of_runtime = np.zeros(len(recorded_names), np.bool_)
+    order: Int64 | None = None
+    if divided_threads:
+        for thread in divided_threads:
+            of_runtime[metadata_index[lines[thread.runtime].rows]] = True
+        lines, order = join_lines(lines, divided_threads)
+    order = _order(lines, start_ps, duration_ps, order)
     if order is not None:
         metadata_index, start_ps, duration_ps = metadata_index[order], start_ps[order], duration_ps[order]
         space.stats.move(order)
@@ -64,7 +76,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     def build_flow_independent_columns() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
         """Returns the events' depths and parents, their metadata, and the lines' regions; extends waits in place."""
         depth, parent = nest_events(start_ps, duration_ps, ranges)
-        metadata, strings = _metadata(space, catalog), space.strings.texts
+        metadata, strings = _metadata(space, catalog, of_runtime), space.strings.texts
         names = [strings[text_index] for text_index in metadata.name.tolist()]
         extend_waits(lines, names, catalog, metadata_index, parent, start_ps, duration_ps, space.stats)
         regions = find_line_regions(lines, strings, metadata.name, metadata_index, start_ps, duration_ps)
@@ -88,7 +100,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),
         programs=program_ranges(space), hostnames=space.hostnames,
-        base_unix_ns=base_unix_ns, diagnostics=diagnostics,
+        base_unix_ns=base_unix_ns, diagnostics=diagnostics, divided_threads=divided_threads,
     )  # fmt: skip
     trace.devices = plane_devices(trace)
 
@@ -168,18 +180,19 @@ def _place_lines(space: XSpace, line_starts_ps: Int64) -> tuple[list[Line], Int6
     return lines, start_ps
 
 
-def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | None:
-    """The order that sorts every line by start, the longer event first; None if all are already sorted."""
-    order = None
+def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64, order: Int64 | None) -> Int64 | None:
+    """The order that sorts every line by start, the longer event first; None if all are already sorted. `order` is that
+    in which the events make up the lines, None for that of the columns."""
     for line in lines:
-        start, duration = start_ps[line.rows], duration_ps[line.rows]
+        rows = line.rows if order is None else order[line.rows]
+        start, duration = start_ps[rows], duration_ps[rows]
         if not is_sorted_by_start(start, duration):
             order = np.arange(len(start_ps)) if order is None else order
-            order[line.rows] = line.first + np.lexsort((-duration, start))
+            order[line.rows] = order[line.rows][np.lexsort((-duration, start))]
     return order
 
 
-def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
+def _metadata(space: XSpace, catalog: Catalog, of_runtime: NDArray[np.bool_]) -> Metadata:
     intern = space.strings.intern
     metadata_list = [
         (plane_index, metadata)
@@ -202,4 +215,5 @@ def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
         class_index=np.array([catalog.class_index(metadata.name) for _, metadata in metadata_list], np.int8),
         text=texts,
         stats=[metadata.stats for _, metadata in metadata_list],
+        of_runtime=of_runtime,
     )

@@ -70,7 +70,7 @@ class Metadata:
 
     `name` and `display_name` index the trace's strings (-1: none). `class_index` is the name's class in the catalogue
     (-1: none). `stats` are all stats of the metadata; `text` are those that analyses need, by name, as columns of
-    string indices (-1: absent).
+    string indices (-1: absent). `of_runtime`: whether the runtime's recorder wrote its events on a divided thread.
     """
 
     plane: Int32
@@ -80,6 +80,7 @@ class Metadata:
     class_index: Int8
     text: dict[str, Int32]
     stats: list[dict[str, Any]]
+    of_runtime: NDArray[np.bool_]
 
     @property
     def label(self) -> Int32:
@@ -94,6 +95,17 @@ class Thread:
     line: int
     name: str
     role: Role
+
+
+@dataclass(frozen=True)
+class DividedThread:
+    """A thread that two recorders wrote as two lines (indices), the framework's and the runtime's. The trace has the
+    events of both on the framework's line. `is_exact`: whether marks show that they are one thread, not only the
+    framework's calls around those of the runtime."""
+
+    framework: int
+    runtime: int
+    is_exact: bool
 
 
 @dataclass(frozen=True)
@@ -172,6 +184,7 @@ class Trace:
     base_unix_ns: int
     """Epoch nanoseconds of time 0; 0 if not recorded."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    divided_threads: list[DividedThread] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.metadata_index)

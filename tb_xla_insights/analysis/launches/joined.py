@@ -47,6 +47,8 @@ def find_joined_launches(trace: Trace) -> JoinedLaunches:
     row = row[np.argsort(trace.start_ps[row], kind="stable")]
     launch_of_row = {launch_row: launch for launch, launch_row in enumerate(row.tolist())}
     runs.launch[enqueued] = [launch_of_row[call_row] for call_row in call.tolist()]
+    nested = [thread.framework for thread in trace.divided_threads if not thread.is_exact]
+    runs.join[enqueued[trace.is_on_lines(call, nested)]] = ORDERED
     return JoinedLaunches(row, _complete_paths(trace, row, causal_paths(trace, row), runs), runs)
 
 
