@@ -12,9 +12,9 @@ Users can add a file of the same format, whose entries replace or extend the tab
 A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file.
 Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) count as loading. A compiler pass, a
 part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
-Any other member of a C++ class or namespace of the table (`TpuClient::…`) is known, without class and tags: no user
-names an annotation like that. A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
-module appended.
+A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
+module appended. Any other member of a C++ class or namespace of the table (`TpuClient::…`) is known, without class and
+tags: no user names an annotation like that.
 
 Tags are properties of events in addition to their class:
 - synchronisations: `step_marker`, `sync` (PyTorch/XLA prepares the graph of its lazy tensors and hands it over to run),
