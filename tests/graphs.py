@@ -36,7 +36,7 @@ _CALLS: dict[Framework, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Graph:
     """A program: the shapes of its parameters, and the opcodes of its instructions; a number is a constant of that
-    value."""
+    value, `slice 3` a slice from 3 to 4, and `tanh @1` an instruction whose value is placed on device 1."""
 
     parameters: Sequence[str]
     code: Sequence[str | int] = ("dot",)
@@ -89,8 +89,12 @@ def proto(graph: Graph, number: int) -> bytes:
 def _fill(instruction: HloInstruction, opcode: str | int) -> None:
     if isinstance(opcode, int):
         instruction.opcode, instruction.literal = "constant", bytes([opcode])
-    else:
-        instruction.opcode = opcode
+        return
+    instruction.opcode, _, argument = opcode.partition(" ")
+    if argument.startswith("@"):
+        instruction.sharding = argument.encode()
+    elif argument:
+        instruction.slice_dimensions.add(start=int(argument), limit=int(argument) + 1, stride=1)
 
 
 def shape(text: str) -> Shape:

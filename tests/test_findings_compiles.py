@@ -116,17 +116,20 @@ CHANGES = {
     "same_hlo": Graph(WEIGHTS, ["dot", 1]),
     "constants": Graph(WEIGHTS, ["dot", 2]),
     "code": Graph(WEIGHTS, ["sort", 1]),
+    "placement": Graph(WEIGHTS, ["dot @1", 1]),
     "grows": Graph(["f32[64,64]", "f32[64]", "f32[9]"]),
     "shrinks": Graph(["f32[64,64]", "f32[64]", "f32[7]"]),
     "shape": Graph(["f32[64,64]", "f32[64]", "f32[2,4]"]),
     "dtype": Graph(["f32[64,64]", "f32[64]", "bf16[8]"]),
     "parameters": Graph([*WEIGHTS, "f32[]"]),
+    "fewer_parameters": Graph(WEIGHTS[:2]),
     "other_graph": Graph(["s64[3]"] * 9),
 }
 """Graphs by their difference from BASE."""
 
 WORDS = {
-    "same_hlo": "outside of the loop",
+    "same_hlo": "the same",
+    "placement": "in the same way in all steps",
     "constants": "constant of the graph",
     "code": "condition in Python",
     "grows": "buckets",
@@ -134,6 +137,7 @@ WORDS = {
     "shape": "buckets",
     "dtype": "(f32 became bf16)",
     "parameters": "before the first step",
+    "fewer_parameters": "each mode of the step",
     "other_graph": "an evaluation, a branch",
 }
 """Words that the advice must contain, by change."""
@@ -158,6 +162,26 @@ class TestChangedGraphs:
         assert not [word for word in WORDS_OF_OTHER_FRAMEWORKS[framework] if word in finding.advice]
         assert ". " not in finding.advice
         assert finding.detail.count(". ") == 1
+
+    def test_each_index_is_a_graph_so_no_advice_runs_all_of_them_before_the_loop(
+        self, tmp_path: Path
+    ) -> None:
+        before, *graphs = (Graph(WEIGHTS, ["dot", f"slice {index}"]) for index in (26, 27, 28))
+        for framework in ("torch_xla", "dynamo"):
+            finding = recompilation_of(compiling(tmp_path, graphs, [before], framework))
+            assert finding.evidence["changes"] == {"slices": 2}
+            assert (
+                " In all of them only bounds of slices differ from an earlier program: in the longest, [26:27] became "
+                "[27:28];"
+            ) in finding.detail
+            assert finding.advice.startswith("Index with a tensor")
+            assert "before the loop" not in finding.advice
+
+    def test_equal_programs_name_what_jax_may_not_know_and_the_call_that_tells(self, tmp_path: Path) -> None:
+        advice = recompilation_of(compiling(tmp_path, [BASE], [BASE], "jax")).advice
+        assert "another tree of arguments" in advice
+        assert "created again" in advice
+        assert "jax_explain_cache_misses" in advice
 
     def test_a_dimension_that_changes_can_be_marked_only_under_torch_compile(self, tmp_path: Path) -> None:
         for framework in ("torch_xla", "dynamo", "jax"):
@@ -243,6 +267,25 @@ class TestCutByTheCapture:
             "2 compilations at the capture's start and at the capture's end take "
         )
         assert " (1 begun before the capture, 1 unfinished); " in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("folder", "change", "difference", "advice"),
+    [
+        ("pairs/jx_committed_bad", "placement", "only the placement of arrays differs from", "Place the arguments"),
+        ("pairs/jx_pytree_bad", "same_hlo", "the HLO is that of", "Find out what is new to jax.jit"),
+        ("pairs/tx_table_index_bad", "slices", "only bounds of slices differ from", "Index with a tensor"),
+        ("pairs/tx_train_eval_bad", "fewer_parameters", "f32[] is gone (parameter 3), ", "Run each mode of the step"),
+        ("other/jax0.10.2_orbax_save", "slices", "only bounds of slices differ from", "Slice with jax.lax."),
+    ],
+)  # fmt: skip
+def test_what_differs_in_real_captures(
+    shared_traces: Path, folder: str, change: str, difference: str, advice: str
+) -> None:
+    finding = recompilation_of(session(real_trace(shared_traces / folder)))
+    assert change in finding.evidence["changes"]
+    assert finding.evidence["difference"].startswith(difference)
+    assert finding.advice.startswith(advice)
 
 
 def test_a_real_capture_of_shapes_that_grow_cut_while_it_compiles(shared_traces: Path) -> None:

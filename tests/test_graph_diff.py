@@ -59,7 +59,8 @@ class TestChange:
             # Damaged sizes: an ambiguous pattern would backtrack without end.
             (["f32[8,8,8]"], [f"f32[{(1 << 63) - 1},{(1 << 63) - 1},-1]"], "shape"),
             ([], ["f32[]"], "parameters"),
-            (["f32[]"], [], "parameters"),
+            (["f32[]"], [], "fewer_parameters"),
+            (["f32[]"], ["f32[8]", "f32[]"], "parameters"),
             (["s64[4]"], ["s64[4]"], "same_hlo"),
         ],
     )
@@ -73,6 +74,10 @@ class TestChange:
             (["dot", 1, "add"], ["dot", 2, "add"], "constants"),
             (["dot", 1, "add"], ["dot", 1, "multiply"], "code"),
             (["dot"], ["dot", "dot"], "code"),
+            (["dot", "tanh"], ["dot", "tanh @1"], "placement"),
+            (["dot @1", 1], ["dot @2", 2], "constants"),
+            (["dot", "slice 3"], ["dot", "slice 4"], "slices"),
+            (["slice 3", 1], ["slice 4", 2], "slices"),
         ],
     )
     def test_code(
@@ -173,6 +178,20 @@ class TestCode:
         assert first.whole != second.whole
         assert (first.formula, first.structure) == (second.formula, second.structure)
 
+    def test_each_digest_leaves_out_more_than_the_one_before(self) -> None:
+        base = self.code("dot @1", 1, "slice 3")
+        placed, constant, sliced = (
+            self.code(*code)
+            for code in (("dot @2", 1, "slice 3"), ("dot @2", 2, "slice 3"), ("dot @2", 2, "slice 4"))
+        )
+        assert (placed.whole != base.whole, placed.unplaced) == (True, base.unplaced)
+        assert (constant.unplaced != base.unplaced, constant.without_constants) == (
+            True,
+            base.without_constants,
+        )
+        assert (sliced.without_constants != base.without_constants, sliced.formula) == (True, base.formula)
+        assert (base.slices, sliced.slices) == (("[3:4]",), ("[4:5]",))
+
     def test_unread_fields_change_the_formula_but_not_the_structure(self) -> None:
         protos = [HloProto.FromString(proto(Graph((), ["dot"]), 1)) for _ in range(2)]
         instruction = protos[1].hlo_module.computations[0].instructions[0]
@@ -210,6 +229,15 @@ class TestWords:
     def test_types(self) -> None:
         assert types_text([(None, "f32[]"), ("f32[4]", "f32[8]"), ("f32[4]", "bf16[4]")]) == "f32 became bf16"
         assert types_text([("f32[4]", "f32[8]")]) == ""
+
+    def test_slices_and_placement(self, tmp_path: Path) -> None:
+        before = Graph(WEIGHTS, ["dot", "slice 3", "slice 9"])
+        [diff] = diffs(tmp_path, Graph(WEIGHTS, ["dot", "slice 4", "slice 8"]), before=(before,))
+        assert difference_text(diff) == (
+            "only bounds of slices differ from graph.1(1): [3:4] became [4:5], and 1 more"
+        )
+        [diff] = diffs(tmp_path, Graph(WEIGHTS, ["dot @1"]), before=(Graph(WEIGHTS, ["dot"]),))
+        assert difference_text(diff) == "only the placement of arrays differs from graph.1(1)"
 
 
 def test_shapes_read_as_in_hlo() -> None:

@@ -184,13 +184,26 @@ class GraphChange(TypedDict):
 
     change: (
         Literal[
-            "grows", "shrinks", "shape", "dtype", "parameters", "code", "constants", "same_hlo", "other_graph"
+            "grows",
+            "shrinks",
+            "shape",
+            "dtype",
+            "parameters",
+            "fewer_parameters",
+            "code",
+            "slices",
+            "constants",
+            "placement",
+            "same_hlo",
+            "other_graph",
         ]
         | None
     )
     """What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other
-    parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
-    graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be read."""
+    parameters, or none is new and some are gone (`fewer_parameters`); with equal parameters other code, only other
+    bounds of slices, only other constants, only another placement of arrays (sharding), or nothing (`same_hlo`);
+    `other_graph`: no graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be
+    read."""
     difference: str | None
     """The same as a sentence; `null` where `change` is."""
     nearest: NearestGraph | None

@@ -20,17 +20,20 @@ from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
-from tb_xla_insights.xplane.program_digests import ProgramDigests, digest_program
+from tb_xla_insights.xplane.program_digests import NO_DIGESTS, ProgramDigests, digest_program
 from tb_xla_insights.xplane.read import PROGRAM_PLANE
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 Change = Literal[
-    "same_hlo", "constants", "code", "grows", "shrinks", "shape", "dtype", "parameters", "other_graph"
+    "same_hlo", "placement", "constants", "slices", "code", "grows", "shrinks", "shape", "dtype", "parameters",
+    "fewer_parameters", "other_graph",
 ]  # fmt: skip
-"""How a graph differs from the nearest one: not at all; in values of constants; in its code; in dimensions, of which
-none is smaller, none is larger, or neither; in types; in the number of parameters. `other_graph`: no graph is near."""
+"""How a graph differs from the nearest one: not at all; in the placement of its values; in values of constants; in the
+bounds of slices (and values of constants); in its code; in dimensions, of which none is smaller, none is larger, or
+neither; in types; in its parameters, of which some are new, or some are gone and none is new. `other_graph`: no graph
+is near."""
 
 MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
@@ -62,12 +65,14 @@ class Difference:
 @dataclass(frozen=True)
 class Nearest:
     """The earlier graph of the same name with the fewest different parameters: its `differences`, and the number of
-    equal parameters (`equal_count`)."""
+    equal parameters (`equal_count`). `slices`: the bounds of the slices that differ, before and after, if only these
+    do."""
 
     module: str
     program_id: int
     differences: list[Difference]
     equal_count: int
+    slices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ class _Programs:
     def code(self, id_: int) -> ProgramDigests:
         if id_ not in self._codes:
             module = self._module(id_)
-            self._codes[id_] = digest_program(module) if module is not None else ProgramDigests(b"", b"", b"")
+            self._codes[id_] = digest_program(module) if module is not None else NO_DIGESTS
         return self._codes[id_]
 
     def _module(self, id_: int) -> HloModule | None:
@@ -227,17 +232,30 @@ def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequenc
     )
     nearest_id, differences = near_graphs[best]
     equal_count = len(after) - sum(difference.after is not None for difference in differences)
-    return GraphDiff(changes[best], Nearest(names[nearest_id], nearest_id, differences, equal_count))
+    slices = (
+        _different_slices(programs.code(nearest_id), programs.code(id_)) if changes[best] == "slices" else ()
+    )
+    return GraphDiff(changes[best], Nearest(names[nearest_id], nearest_id, differences, equal_count, slices))
 
 
-_CODE_CHANGES: tuple[Change, ...] = ("same_hlo", "constants", "code")
+_CODE_CHANGES: tuple[Change, ...] = ("same_hlo", "placement", "constants", "slices", "code")
 """Possible changes if no parameter differs, the least first."""
 
 
 def _code_change(before: ProgramDigests, after: ProgramDigests) -> Change:
     if before.whole == after.whole:
         return "same_hlo"
-    return "constants" if before.formula == after.formula else "code"
+    if before.unplaced == after.unplaced:
+        return "placement"
+    if before.without_constants == after.without_constants:
+        return "constants"
+    return "slices" if before.formula == after.formula else "code"
+
+
+def _different_slices(before: ProgramDigests, after: ProgramDigests) -> tuple[tuple[str, str], ...]:
+    """Returns the different bounds of slices in two programs that have the same slices, each pair of bounds once."""
+    pairs = zip(before.slices, after.slices, strict=True)
+    return tuple(dict.fromkeys((old, new) for old, new in pairs if old != new))
 
 
 def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Difference]:
@@ -257,6 +275,8 @@ def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Differen
 def _change(differences: Sequence[Difference]) -> Change:
     shapes = [(_array_shape(diff.before), _array_shape(diff.after)) for diff in differences]
     if any(before is None or after is None for before, after in shapes):
+        if all(diff.after is None for diff in differences):
+            return "fewer_parameters"
         is_missing = any(diff.before is None or diff.after is None for diff in differences)
         return "parameters" if is_missing else "shape"
     arrays = [(before, after) for before, after in shapes if before and after]

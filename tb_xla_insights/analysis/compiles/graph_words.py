@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tb_xla_insights.analysis.compiles.graph_diff import Difference, GraphDiff
+from tb_xla_insights.analysis.compiles.graph_diff import Difference, GraphDiff, Nearest
 from tb_xla_insights.english import join_words
 from tb_xla_insights.units import count
 
@@ -22,8 +22,12 @@ def difference_text(diff: GraphDiff) -> str | None:
     differences, equal_count = diff.nearest.differences, diff.nearest.equal_count
     if diff.change == "same_hlo":
         return f"the HLO is that of {nearest}"
+    if diff.change == "placement":
+        return f"only the placement of arrays differs from {nearest}"
     if diff.change == "constants":
         return f"only values of constants differ from {nearest}"
+    if diff.change == "slices":
+        return f"only bounds of slices differ from {nearest}: {slices_text(diff.nearest)}"
     if diff.change == "code":
         return f"the code differs from {nearest}, the parameters do not"
     proportion = f"{count(len(differences))} of {count(len(differences) + equal_count)} parameters"
@@ -41,6 +45,16 @@ def changes_text(differences: list[Difference]) -> str:
     texts = [f"{_change_text(*shapes)} ({_indices_text(group)})" for shapes, group in groups[:_MAX_CHANGES]]
     more = sum(len(group) for _, group in groups[_MAX_CHANGES:])
     return ", ".join(texts) + (f", and {count(more)} more" if more else "")
+
+
+def slices_text(nearest: Nearest) -> str:
+    """Returns, for example, `[0:8,26:27] became [0:8,27:28]`, and the number of other slices that differ; empty if no
+    bounds of slices are known."""
+    if not nearest.slices:
+        return ""
+    before, after = nearest.slices[0]
+    more = len(nearest.slices) - 1
+    return f"{before} became {after}" + (f", and {count(more)} more" if more else "")
 
 
 def _change_text(before: str | None, after: str | None) -> str:

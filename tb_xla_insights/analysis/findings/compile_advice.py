@@ -21,20 +21,26 @@ _BUCKETS: _TextByTracer = {
 }
 
 _SAME_HLO: _TextByTracer = {
-    "lazy": "Create what the step calls{location} (a lambda, a custom function) once, outside of the loop, and pass "
-    "numbers that change as tensors: the program is the same, but PyTorch/XLA's cache did not know it, or is full "
-    "(XLA_COMPILATION_CACHE_SIZE).",
-    "dynamo": "Create functions{location} once, outside of the loop, and pass Python floats that change as tensors: "
-    "the program is the same, but torch.compile guards on them (TORCH_LOGS=recompiles names the guard).",
-    "jax": "Create the function{location} once and jit it once, outside of the loop: the program is the same, but "
-    "jax.jit was given a new lambda, partial or inner function, or static arguments that do not equal the last ones.",
+    "lazy": "Find out why PyTorch/XLA did not know the program{location}, as it is the same (PT_XLA_DEBUG=1 prints the "
+    "cause): a function or lambda that is created again, or a full cache (XLA_COMPILATION_CACHE_SIZE).",
+    "dynamo": "Find out which guard fails{location} (TORCH_LOGS=recompiles names it), as the program is the same: a "
+    "function that is created again, or a Python float that changes and should be a tensor.",
+    "jax": "Find out what is new to jax.jit{location}, as the program is the same: a function that is created again (a "
+    "lambda, a partial, jax.jit in the loop), another tree of arguments (a new dictionary key), another weak type, or "
+    "a static argument that is not equal (jax.config.update('jax_explain_cache_misses', True) logs which).",
     "other": "Find what is new to the cache each time{location}, such as a function created in the loop: the program "
     "is the same.",
 }
 
+_PLACEMENT: _TextByTracer = {
+    "jax": "Place the arguments in the same way in all steps{location}, also in the first: jax.device_put with a "
+    "device or a sharding commits an array to it, and jax.jit compiles again for arguments that are committed.",
+    "other": "Place the arguments (their sharding) in the same way in all steps{location}, also in the first.",
+}
+
 _CONSTANTS: _TextByTracer = {
     "lazy": "Keep the Python number that changes{location} in a tensor on the device: so far it is a constant of the "
-    "graph.",
+    "graph, and each number is another graph.",
     "dynamo": "Pass the Python number that changes{location} as a tensor: so far it is a constant of the graph, and "
     "torch.compile guards on it.",
     "jax": "Pass the Python number that changes{location} as an array argument: from static_argnums, a closure or a "
@@ -42,11 +48,27 @@ _CONSTANTS: _TextByTracer = {
     "other": "Pass the number that changes{location} as an argument: so far it is a constant of the graph.",
 }
 
+_SLICES: _TextByTracer = {
+    "lazy": "Index with a tensor on the device{location} (torch.index_select, or x[tensor]): a Python number with "
+    "which an array is indexed or sliced is a constant of the graph, and each number is another graph.",
+    "dynamo": "Index with a tensor{location}: a Python number with which an array is indexed or sliced is a constant "
+    "of the graph.",
+    "jax": "Slice with jax.lax.dynamic_slice{location}, or, if it happens rarely (a checkpoint, an evaluation), run it "
+    "once before the loop: bounds of slices that are Python numbers are constants of the program.",
+    "other": "Pass the index that changes{location} as an argument: so far it is a constant of the graph.",
+}
+
 _BRANCH: _TextByTracer = {
     "jax": "a condition in Python, or a static argument.",
-    "lazy": "a condition in Python, or train() and eval().",
-    "dynamo": "a condition in Python, or train() and eval().",
+    "lazy": "a condition in Python, a loop of another length, or train() and eval().",
+    "dynamo": "a condition in Python, a loop of another length, or train() and eval().",
     "other": "a condition.",
+}
+
+_MODE: _TextByTracer = {
+    "lazy": "eval() without dropout, a branch).",
+    "dynamo": "eval() without dropout, a branch).",
+    "other": "an evaluation, a branch).",
 }
 
 _LAST_BATCH: _TextByTracer = {
@@ -57,7 +79,9 @@ _LAST_BATCH: _TextByTracer = {
 
 _ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
     "same_hlo": (_SAME_HLO,),
+    "placement": (_PLACEMENT,),
     "constants": (_CONSTANTS,),
+    "slices": (_SLICES,),
     "code": (
         {
             "other": "Run every variant of the graph once before the loop, or take out what changes it{location}: "
@@ -77,6 +101,13 @@ _ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
             "other": "Create state that appears later{location} (an optimizer's, a cache) before the first step, and "
             "run every branch once before the loop."
         },
+    ),
+    "fewer_parameters": (
+        {
+            "other": "Run each mode of the step once before the loop{location}: what needs fewer parameters is another "
+            "graph ("
+        },
+        _MODE,
     ),
     "other_graph": (
         {

@@ -12,7 +12,12 @@ import numpy as np
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
-from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
+from tb_xla_insights.analysis.compiles.graph_words import (
+    changes_text,
+    difference_text,
+    slices_text,
+    types_text,
+)
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
@@ -39,14 +44,17 @@ from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
 _CHANGE_CLAUSES: dict[Change, str] = {
-    "same_hlo": "the HLO is that of an earlier program",
+    "same_hlo": "the program is the same as an earlier one (its HLO)",
+    "placement": "only the placement of arrays differs from an earlier program",
     "constants": "only values of constants differ from an earlier program",
+    "slices": "only bounds of slices differ from an earlier program",
     "code": "the parameters are those of an earlier program, the code is not",
     "grows": "a parameter has grown",
     "shrinks": "a parameter is smaller",
     "shape": "a parameter has another shape",
     "dtype": "a parameter has another type",
     "parameters": "there are other parameters",
+    "fewer_parameters": "the parameters are those of an earlier program, but some are gone",
     "other_graph": "no earlier graph is similar",
 }
 """The change that caused a compilation, as a clause that follows `In 4 of them`."""
@@ -240,7 +248,8 @@ def _change_text(compilations: Sequence[_Compilation], example: _Compilation | N
         return ""
     clause = _CHANGE_CLAUSES[example.diff.change]
     with_change = sum(compilation.diff.change == example.diff.change for compilation in compilations)
-    differences = changes_text(example.diff.nearest.differences) if example.diff.nearest else ""
+    nearest = example.diff.nearest
+    differences = changes_text(nearest.differences) or slices_text(nearest) if nearest else ""
     if len(compilations) == 1:
         return f" {clause[:1].upper()}{clause[1:]}{f': {differences}' if differences else ''}."
     longest = f": in the longest, {differences}" if differences else ""
