@@ -52,6 +52,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **fields: 
     texts = {
         "program": "p",
         "op": name,
+        "body": name,
         "category": "convolution",
         "annotation": path,
         "source": "train.py:7",
@@ -129,13 +130,13 @@ def test_a_name_that_contains_a_slash_is_given_whole() -> None:
     assert "The longest part is net/attention: " in verdict(document)["text"]
 
 
-def test_the_worst_of_two_groups_of_one_name_is_not_called_it() -> None:
+def test_the_worst_of_two_groups_whose_names_end_alike_is_not_called_it() -> None:
     backward = op("add.4", "s/backward", 1_000, 100_000, 1_000)
     backward_mlp = op("fusion.1", "s/backward/mlp", 200_000, 1_000_000, 10_000)
     document = with_bottlenecks(report(MLP, backward_mlp, backward))
     texts = bottleneck_texts(document)
     assert all("With it" not in text for text in texts)
-    assert "With mlp at the roofline" in texts[1]
+    assert "With backward/mlp at the roofline" in texts[1]
 
 
 def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> None:
@@ -228,6 +229,22 @@ def test_the_finding_is_sorted_among_the_limits_by_its_gain() -> None:
     limits = [{"id": name, "kind": "limit", "gain": gain} for name, gain in (("more", 0.5), ("less", 0.3))]
     findings = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
     assert [row["id"] for row in findings] == ["device_bound", "more", BELOW_ROOFLINE, "less"]
+
+
+def test_a_scope_without_a_name_is_named_by_the_function_around_it_and_located() -> None:
+    document = with_bottlenecks(report(op("dot.1", "jit(step)/transpose(jvp())", 600_000, 1_000, 1_000), MLP))
+    assert "The longest part is backward of step (train.py:7): 60.0" in bottleneck_texts(document)[0]
+
+
+def test_ops_that_repeat_are_named_as_one() -> None:
+    layers = [op(f"dot.{layer}", "s/mlp", 200_000, 1_000_000, 10_000, body="dot.0") for layer in range(3)]
+    document = with_bottlenecks(report(*layers, op("add.1", "s/add", 100_000, 1_000, 1_000)))
+    bound, worst = (
+        next(row for row in document["findings"] if row["id"] == id_)
+        for id_ in ("device_bound", BELOW_ROOFLINE)
+    )
+    assert "the longest: 3 × convolution at train.py:7" in bound["advice"]
+    assert "and 3 × convolution at train.py:7 lose most of the time" in worst["detail"]
 
 
 def test_a_small_gain_is_no_finding() -> None:

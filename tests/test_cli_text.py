@@ -204,8 +204,8 @@ def test_of_many_lost_annotations_the_first_are_named() -> None:
     rows = [backward | {"path": f"step/{part}/layer_{n}"} for part in "ab" for n in range(1500)]
     text = printed(document | {"annotations": [*outer, *rows]})
     [line] = [line for line in text.splitlines() if line.startswith("Lost, ")]
-    assert line.startswith("Lost, autograd thread: layer_0, layer_1, ")
-    assert "layer_11, 1\u202f488 more. " in line
+    assert line.startswith("Lost, autograd thread: a/layer_0, a/layer_1, ")
+    assert "a/layer_11, 2\u202f988 more. " in line
 
 
 def test_transfers() -> None:

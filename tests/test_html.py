@@ -150,7 +150,7 @@ def test_device_work_is_shown_by_annotation_and_by_op() -> None:
     ]  # fmt: skip
     _, *ops, total_row = parser.rows["Device work by op"]
     assert len(ops) == len(report["ops"])
-    assert total[1:] == total_row[4:-1]
+    assert [*total[1:3], *total[4:]] == total_row[4:-1]  # without the time that does not compute
     assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in parser.text()
 
 

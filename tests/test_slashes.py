@@ -16,8 +16,9 @@ from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, sectio
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
+from tb_xla_insights.analysis.propagation.path_names import name_and_depth, outer_path
 from tb_xla_insights.analysis.propagation.report import session_lost
-from tb_xla_insights.analysis.propagation.tree import annotation_rows, name_and_depth, outer_path
+from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare import compare

@@ -17,6 +17,19 @@ from tb_xla_insights.device_work import host_work
 from tb_xla_insights.report.work_tables import WorkTable, peaks_text, work_by_annotation, work_by_op
 from tb_xla_insights.trace.model import Trace
 
+UNKNOWN_OP: dict[str, Any] = {
+    "kind": "work", "source": None, "flops": None, "model_flops": None, "bytes": None, "hbm_bytes": None,
+    "bound_by": "unknown", "flops_known_ps": 0, "bytes_known_ps": 0, "in_steps_ps": 0,
+}  # fmt: skip
+
+
+def work_of(self_ps: int) -> dict[str, Any]:
+    return {
+        "total": {**UNKNOWN_OP, "self_ps": self_ps, "work_ps": self_ps},
+        "annotations": [],
+        "peaks": {"flops_per_s": None, "bytes_per_s": None},
+    }
+
 
 def plain(text: str) -> str:
     return text.replace("\u202f", " ")
@@ -100,22 +113,20 @@ def test_annotations_around_names_with_slashes_are_rows(tmp_path: Path) -> None:
 
 def test_kernels_with_and_without_an_annotation() -> None:
     kernel: dict[str, Any] = {
-        "op": "gemm", "category": "kernel", "kind": "work", "executions": 1, "self_ps": 5, "source": None,
-        "flops": None, "bound_by": None,
+        **UNKNOWN_OP, "program": "", "op": "gemm", "category": "kernel", "executions": 1, "self_ps": 5, "work_ps": 5,
     }  # fmt: skip
     ops = [kernel | {"annotation": path} for path in (None, "s/a")]
-    total = kernel | {"self_ps": 10}
-    (row,) = work_by_op(ops, {"total": total, "annotations": []}, 5).rows
+    (row,) = work_by_op(ops, work_of(10), 5).rows
     assert (row["annotation"], row["executions"]) == ("1 annotation or none", 2)
 
 
 def test_of_small_ops_alone_the_longest_are_listed() -> None:
     op: dict[str, Any] = {
-        "category": "fusion", "kind": "work", "executions": 1, "self_ps": 5, "source": None, "flops": None,
-        "bound_by": None, "annotation": None,
+        **UNKNOWN_OP, "program": "jit_f", "category": "fusion", "executions": 1, "self_ps": 5, "work_ps": 5,
+        "annotation": None,
     }  # fmt: skip
-    ops = [op | {"op": f"fusion.{number}"} for number in range(3000)]
-    table = work_by_op(ops, {"total": op | {"self_ps": 5 * 3000}, "annotations": []}, 3)
+    ops = [op | {"op": f"fusion.{number}", "body": f"fusion.{number}"} for number in range(3000)]
+    table = work_by_op(ops, work_of(5 * 3000), 3)
     assert [plain(row["op"]) for row in table.rows] == ["fusion.0", "fusion.1", "2 998 others"]
 
 

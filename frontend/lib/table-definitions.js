@@ -347,6 +347,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     path: { key: 'path', head: 'Annotation', unit: 'text' },
     self_ps: { key: 'self_ps', head: 'Time', unit: 'time' },
     share: { key: 'share', head: 'Share', unit: 'share', derived: true },
+    other_ps: { key: 'other_ps', head: 'Not computing', unit: 'time', derived: true },
     tflops_per_s: { key: 'tflops_per_s', head: 'TFLOP/s', unit: 'number', derived: true },
     flops_share: { key: 'flops_share', head: 'FLOP/s, of peak', unit: 'share' },
     bytes_share: { key: 'bytes_share', head: 'HBM, of peak', unit: 'share' },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -45,7 +45,7 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _print_sessions(out: Console, document: Document) -> None:
-    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+    from tb_xla_insights.analysis.propagation.path_names import short_names
 
     elements.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
@@ -64,9 +64,10 @@ def _print_sessions(out: Console, document: Document) -> None:
     _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)
     annotations = document["annotations"]
     paths = {row["path"] for row in annotations}
-    phases = [(name_and_depth(row["path"], paths)[0], row["host"]) for row in annotations if row["phase"]]
+    names = short_names(paths)
+    phases = [(names[row["path"]], row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
-    _print_device_work(out, document["device_work"], paths)
+    _print_device_work(out, document["device_work"], names)
     gaps = document["gaps"]
     idle = [(label(row["class"]), row) for row in gaps["classes"]] + [(SHORT_GAPS, gaps["small"])]
     _print_differences(out, IDLE_DIFFERENCES, idle, summed=True)
@@ -76,17 +77,19 @@ def _print_sessions(out: Console, document: Document) -> None:
         _print_lazy_dynamo(out, document["lazy_dynamo"])
 
 
-def _print_device_work(out: Console, work: Document, paths: Container[str]) -> None:
-    """Prints device time by annotation and by op: notable differences first, then the largest others. `paths`: of all
-    annotations."""
-    from tb_xla_insights.analysis.propagation.tree import short_names
+def _print_device_work(out: Console, work: Document, names: Mapping[str, str]) -> None:
+    """Prints device time by annotation and by op: notable differences first, then the largest others. `names`: short
+    ones of annotations, by path."""
+    from tb_xla_insights.analysis.propagation.path_names import path_text
 
-    names = short_names((row["annotation"] for row in work["ops"]), paths)
-    cells = {"path": lambda row: row["path"] or "no annotation"}
+    def name_of(path: str | None) -> str:
+        return "no annotation" if path is None else names.get(path) or path_text(path)
+
+    cells = {"path": lambda row: "no annotation" if row["path"] is None else path_text(row["path"])}
     _print_step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
     cells = {
         "name": lambda row: units.cut_middle(op_names_text(row)),
-        "annotation": lambda row: names[row["annotation"]],
+        "annotation": lambda row: name_of(row["annotation"]),
     }
     _print_step_differences(out, OP_DIFFERENCES, work["ops"], cells)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
@@ -22,12 +22,13 @@ Document = Mapping[str, Any]
 
 def print_annotations(out: Console, rows: Sequence[Document], propagation: Document) -> None:
     """Prints the keys `annotations` and `propagation` of a report; nothing without annotations."""
-    from tb_xla_insights.analysis.propagation.tree import name_and_depth
+    from tb_xla_insights.analysis.propagation.path_names import name_and_depth, short_names
 
     if not rows:
         return
     total_ps = propagation["device_ps"]
     paths = {row["path"] for row in rows}
+    names = short_names(paths)
     shown_rows: list[Document] = []
     for row in rows[:_MAX_ANNOTATIONS]:
         name, depth = name_and_depth(row["path"], paths)
@@ -41,9 +42,9 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
         elements.print_paragraph(out, origins_text(propagation))
         out.print()
         _print_order(out, [program for program in propagation["programs"] if program["phases"]])
-        _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"], paths)
-        _print_ops(out, SHARED_OPS, propagation["shared_ops"], paths)
-    _print_lost(out, rows, paths)
+        _print_ops(out, UNANNOTATED_OPS, propagation["unannotated_ops"], names)
+        _print_ops(out, SHARED_OPS, propagation["shared_ops"], names)
+    _print_lost(out, rows, names)
 
 
 def _print_order(out: Console, programs: Sequence[Document]) -> None:
@@ -53,34 +54,30 @@ def _print_order(out: Console, programs: Sequence[Document]) -> None:
     out.print(elements.table(PHASES, programs[: elements.MAX_ROWS], title=title))
 
 
-def _print_ops(out: Console, definition: Definition, rows: Sequence[Document], paths: Container[str]) -> None:
+def _print_ops(
+    out: Console, definition: Definition, rows: Sequence[Document], names: Mapping[str, str]
+) -> None:
     if not rows:
         return
     longest = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
     cells = {
         "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
         "parts": lambda row: ", ".join(
-            f"{_name(part['path'], paths)} {units.share(part['share'])}" for part in row["parts"]
+            f"{names.get(part['path'], part['path'])} {units.share(part['share'])}" for part in row["parts"]
         ),
     }
     title = f"{definition.title} (all cores{longest})"
     out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
 
 
-def _print_lost(out: Console, rows: Sequence[Document], paths: Container[str]) -> None:
+def _print_lost(out: Console, rows: Sequence[Document], names: Mapping[str, str]) -> None:
     """Prints a line per reason: the names of annotations lost for it, and the remedy."""
     from tb_xla_insights.analysis.propagation.lost import ADVICE
 
     for reason in dict.fromkeys(row["lost"] for row in rows if row["lost"]):
-        names = list(dict.fromkeys(_name(row["path"], paths) for row in rows if row["lost"] == reason))
-        more = len(names) - elements.MAX_ROWS
-        listed = [*names[: elements.MAX_ROWS], *([f"{units.count(more)} more"] if more > 0 else [])]
+        lost_names = list(dict.fromkeys(names[row["path"]] for row in rows if row["lost"] == reason))
+        more = len(lost_names) - elements.MAX_ROWS
+        listed = [*lost_names[: elements.MAX_ROWS], *([f"{units.count(more)} more"] if more > 0 else [])]
         elements.print_paragraph(out, f"Lost, {reason}: {', '.join(listed)}. {ADVICE[reason]}")
     if any(row["lost"] for row in rows):
         out.print()
-
-
-def _name(path: str, paths: Container[str]) -> str:
-    from tb_xla_insights.analysis.propagation.tree import name_and_depth
-
-    return name_and_depth(path, paths)[0]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
+from tb_xla_insights.analysis.propagation.path_names import outer_path, own_name
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
@@ -106,7 +106,7 @@ def _phases(paths: Collection[str], step_names: set[str]) -> set[str]:
     ones."""
     parents = {path: outer_path(path, paths) for path in paths}
     outermost = {path for path, parent in parents.items() if not parent}
-    steps = {path for path in paths if name_and_depth(path, paths)[0] in step_names} or outermost
+    steps = {path for path in paths if own_name(path, paths) in step_names} or outermost
     return {path for path, parent in parents.items() if parent in steps}
 
 

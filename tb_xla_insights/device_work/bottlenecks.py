@@ -3,15 +3,17 @@ cost of the worst one. (docs/definitions.md, "Below the roofline")"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
-from tb_xla_insights.analysis.propagation.tree import name_and_depth
+from tb_xla_insights.analysis.propagation.path_names import is_unnamed_scope, short_names
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
+from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
 from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_time, brief_times, change_text, share
@@ -20,6 +22,8 @@ Row = dict[str, Any]
 Document = TypeVar("Document", bound=Mapping[str, Any])
 
 BELOW_ROOFLINE = "below_roofline"
+
+_FOLDERS = re.compile(r".*[/\\]")
 
 _MAX_GROUPS = 3
 _MAX_ADVISED_GROUPS = 2
@@ -47,7 +51,7 @@ _MIN_KNOWN_SHARE = 0.5
 class OpGroup:
     """The ops of one innermost annotation; of one category, or a single op, where annotations do not separate them.
 
-    `path` and `annotation`: the annotation's path and its own name. `rows`: all of them work, the ones with most time
+    `path` and `annotation`: the annotation's path and its short name. `rows`: all of them work, the ones with most time
     first. `is_ambiguous`: whether the group is a single op, and another group has the same name, such as an op of
     another program. `time_ps`: in steps (in the capture if it has none). `step_share`: its share of the duration of the
     steps on all cores, or of all work if there are no steps, or if ops run concurrently and take longer in total than
@@ -71,8 +75,8 @@ class OpGroup:
 
     @property
     def name(self) -> str:
-        """The annotation's own name; else the op, or the number of ops of a category: `40 dot ops`. An ambiguous op is
-        named with its program: `fusion.1 of jit_step`."""
+        """The annotation's short name; else the op, or the number of ops of a category: `40 dot ops`. An ambiguous op
+        is named with its program: `fusion.1 of jit_step`."""
         if self.annotation:
             return self.annotation
         first = self.rows[0]
@@ -92,11 +96,19 @@ class OpGroup:
 
     @property
     def op_text(self) -> str:
-        """The longest op with its source line: `fusion.3 at train.py:7`; an ambiguous one with its program."""
+        """The longest op, or group of ops that repeat, with its source line: `fusion.3 at train.py:7`; an ambiguous one
+        with its program."""
         source = self.rows[0]["source"]
         if not self.is_ambiguous:
-            return _op_text(self.rows[0])
+            return _group_text(_longest_group(self.rows, lambda row: int(row["self_ps"])))
         return f"{self.name} at {source}" if source else self.name
+
+    @property
+    def located_name(self) -> str:
+        """The name; of an annotation that has none of its own, with the file and line of its longest op."""
+        source = self.rows[0]["source"]
+        is_located = source and is_unnamed_scope(self.path or "")
+        return f"{self.name} ({_FOLDERS.sub('', source)})" if is_located else self.name
 
     def rate_text(self) -> str:
         """Returns ` at 22 % of peak FLOP/s`: the share of the peak that bounds the group, else of the nearest one, or
@@ -158,9 +170,11 @@ def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
     groups = _op_groups(document)
     if not groups:
         return []
-    first = f" The longest part is {groups[0].name}: {groups[0].share_text}{_rate_and_bound(groups[0])}"
+    first = (
+        f" The longest part is {groups[0].located_name}: {groups[0].share_text}{_rate_and_bound(groups[0])}"
+    )
     second = "".join(
-        f"; then {group.name}: {share(group.step_share)}{group.rate_text()}"
+        f"; then {group.located_name}: {share(group.step_share)}{group.rate_text()}"
         for group in groups[1:2]
         if group.step_share >= _MIN_STEP_SHARE
     )
@@ -206,7 +220,7 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
     steps = document["device_work"]["steps"]
     step_ps = sum(step["duration_ps"] * step["cores"] for step in steps) if document["steps"] else work_ps
     base_text = "the step" if step_ps > work_ps else "the steps’ work" if document["steps"] else "all work"
-    paths = {row["path"] for row in document["annotations"]}
+    names = short_names([row["path"] for row in document["annotations"]])
     by_annotation: dict[str | None, list[Row]] = {}
     for row in rows:
         by_annotation.setdefault(row["annotation"], []).append(row)
@@ -219,7 +233,7 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
         else:
             rows_of_groups = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
         path, base_ps = annotation if locates_time else None, max(step_ps, work_ps)
-        name = name_and_depth(path, paths)[0] if path else None
+        name = names.get(path, path) if path else None
         groups += [_group(path, name, group, time_key, base_ps, base_text, roof) for group in rows_of_groups]
     counts = Counter(group.name for group in groups)
     groups = [
@@ -304,6 +318,7 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     if severity is None:
         return None
     rows = sorted(worst.rows, key=lambda row: -time_above_roofline(row))
+    losing = _longest_group(worst.rows, time_above_roofline)
     peaks, environment = document["device_work"]["peaks"], document["environment"]
     above_ps = [time_above_roofline(row) for row in rows]
     advice = advice_for(_with_times_of_ops(rows, document["ops"]), above_ps, peaks, environment)
@@ -321,7 +336,8 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "severity": severity,
         "title": first_fitting_title(title, short_title),
         "brief": title,
-        "detail": f"{takes} {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most of the time. "
+        "detail": f"{takes} {worst.share_text}{worst.rate_text()}, and {_group_text(losing)} "
+        f"{'lose' if op_count(losing) > 1 else 'loses'} most of the time. "
         f"{limit}.",
         "advice": advice or _op_advice(rows[0], sum(step["cores"] for step in steps)),
         "cost_ps": round(worst.above_roof_ps),
@@ -356,7 +372,21 @@ def _with_times_of_ops(rows: Iterable[Row], all_rows: Iterable[Row]) -> list[Row
 
 def _op_text(row: Row) -> str:
     """Returns an op with its source line: `fusion.3 at train.py:7`."""
-    return f"{row['op']} at {row['source']}" if row["source"] else str(row["op"])
+    return _group_text([row])
+
+
+def _longest_group(
+    rows: Iterable[Row], time_of: Callable[[Mapping[str, Any]], int]
+) -> Sequence[Mapping[str, Any]]:
+    """Returns the op, or the ops that repeat, with most of some time."""
+    return max(group_repeated(rows), key=lambda group: sum(map(time_of, group)))
+
+
+def _group_text(group: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the name of an op, or of ops that repeat, with the source line that all have in common."""
+    sources = {row["source"] for row in group}
+    source = sources.pop() if len(sources) == 1 else None
+    return f"{group_name(group)} at {source}" if source else group_name(group)
 
 
 def _op_advice(row: Row, core_steps: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from tb_xla_insights.analysis.propagation.tree import with_outer_paths
+from tb_xla_insights.analysis.propagation.path_names import with_outer_paths
 from tb_xla_insights.device_work.merged_rows import OpRows, add_known
 from tb_xla_insights.device_work.peaks import merge_peaks
 from tb_xla_insights.device_work.roofline import (
@@ -119,12 +119,12 @@ def _peaks(devices: Sequence[Mapping[str, Any]], roof: Roof, has_user_peaks: boo
     }
 
 
-def _shares(row: Mapping[str, Any], roof: Roof, time_ps: int) -> Row:
-    """Returns the shares of one device's peaks that the row's amounts reach in a time."""
+def _shares(row: Mapping[str, Any], roof: Roof) -> Row:
+    """Returns the shares of one device's peaks that the row's amounts reach while it works; MFU in all of its time."""
     return {
-        "flops_share": peak_share(row["flops"], roof.flops_per_s, time_ps),
-        "mfu": peak_share(row["model_flops"], roof.flops_per_s, time_ps),
-        "bytes_share": peak_share(row["hbm_bytes"], roof.bytes_per_s, time_ps),
+        "flops_share": peak_share(row["flops"], roof.flops_per_s, row["work_ps"]),
+        "mfu": peak_share(row["model_flops"], roof.flops_per_s, row["self_ps"] if row["work_ps"] else 0),
+        "bytes_share": peak_share(row["hbm_bytes"], roof.bytes_per_s, row["work_ps"]),
     }
 
 
@@ -132,7 +132,7 @@ def _with_shares(row: Mapping[str, Any], roof: Roof) -> Row:
     is_work, bound = row["kind"] == "work", bound_of(row, roof)
     return {
         **row,
-        **_shares(row, roof, row["self_ps"] if is_work else 0),
+        **_shares(row, roof),
         "bound": bound if bound in ("compute", "memory") else None,
         "bound_by": bound,
         "roof_ps": roof_time(row, roof) if is_work else None,
@@ -149,6 +149,14 @@ def _without_unknown(sums: Mapping[str, Any]) -> Row:
     return {**sums, **{name: sums[name] if sums[name] or is_complete[name] else None for name in AMOUNTS}}
 
 
+def sum_rows(rows: Iterable[Mapping[str, Any]], roof: Roof, total_ps: int) -> Row:
+    """Returns the sums of some rows of `ops`, with their share of all time, `total_ps`."""
+    sums = _Sums()
+    for row in rows:
+        sums.add(row)
+    return sums.row(roof, total_ps)
+
+
 class _Sums:
     """Sums of rows: their times, FLOPs and bytes of work, and time by bound."""
 
@@ -157,7 +165,7 @@ class _Sums:
         self._amounts: Row = dict.fromkeys(AMOUNTS)
         self._bound_ps: dict[str, int] = dict.fromkeys(BOUNDS, 0)
 
-    def add(self, row: Row) -> None:
+    def add(self, row: Mapping[str, Any]) -> None:
         for name in TIMES:
             self._times[name] += row[name]
         if row["kind"] == "work":
@@ -180,7 +188,7 @@ class _Sums:
         return {
             **sums,
             "share": self_ps / total_ps if total_ps else 0.0,
-            **_shares(sums, roof, self_ps),
+            **_shares(sums, roof),
             "bound_by": main_bound(bound_ps, self_ps),
             "bound_ps": bound_ps,
         }
@@ -219,7 +227,7 @@ def _step_row(step: Mapping[str, Any], roof: Roof) -> Row:
     """Returns a step with its shares: `mfu` in the time of its ops, `mfu_of_step` in the duration of the step on all
     cores."""
     cores_ps, sums = step["duration_ps"] * step["cores"], _without_unknown(step)
-    return sums | _shares(sums, roof, step["self_ps"]) | {
+    return sums | _shares(sums, roof) | {
         "mfu_of_step": peak_share(sums["model_flops"], roof.flops_per_s, cores_ps)
     }  # fmt: skip
 
@@ -241,7 +249,7 @@ def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
         "steps": len(steps),
         "duration_ps": cores_ps // core_steps,
         **means,
-        **_shares(sums, roof, sums["self_ps"]),
+        **_shares(sums, roof),
         "mfu_of_step": peak_share(sums["model_flops"], roof.flops_per_s, cores_ps),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 Row = dict[str, Any]
 
 KEY = ("program", "op", "annotation")
-PROPERTIES = ("category", "source", "shape", "product", "kind", "flops_source")
+PROPERTIES = ("category", "body", "source", "shape", "product", "kind", "flops_source")
 """Properties of an op; if merged rows differ, those with most time count."""
 SUMS = (
     "count", "executions", "self_ps", "in_steps_ps", "work_ps", "flops_known_ps", "bytes_known_ps",

@@ -23,7 +23,8 @@ Row = dict[str, Any]
 def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
     """Returns rows of selected ops, those with most time first; `in_steps`: the selected ops that steps launched.
 
-    `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
+    `program`, `op`, `category`, `body` (the first op with the same instructions, if recorded, else the op),
+    `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
     its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
     is known). `kind`: one of op_kinds.KINDS. `flops_source`: see Amounts. `count`: number of its events;
     `executions`: number of its executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work),
@@ -50,6 +51,7 @@ def op_rows(trace: Trace, selection: OpSelection, in_steps: OpSelection | None =
             "program": modules.get(ops.program[op]) or ops.program[op],
             "op": ops.name[op],
             "category": categories[op],
+            "body": _text_stat(trace, metadata[op], "deduplicated_name") or ops.name[op],
             "source": op_source(ops, op) or _text_stat(trace, metadata[op], "source") or None,
             "shape": _text_stat(trace, metadata[op], "shape_with_layout") or ops.origin[op].shape or None,
             "product": ops.origin[op].amounts.product or None,

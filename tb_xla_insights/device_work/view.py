@@ -8,7 +8,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.propagation.tree import capture_rows, with_outer_paths
+from tb_xla_insights.analysis.propagation.path_names import with_outer_paths
+from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences

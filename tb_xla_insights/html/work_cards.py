@@ -8,7 +8,7 @@ from collections.abc import Container
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.propagation.tree import name_and_depth
+from tb_xla_insights.analysis.propagation.path_names import name_and_depth
 from tb_xla_insights.html.markup import Column, Row, card, defined_table, element, table
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.origins_text import origins_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.propagation.tree import name_and_depth
+from tb_xla_insights.analysis.propagation.path_names import name_and_depth, short_name
 from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING_CLASSES, StepTable
 
 MIN_EXPLAINED_SHARE = 0.25
@@ -85,10 +85,8 @@ def find_cause(
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
     path = _find_annotation(table, host, median, cause, chosen_steps[:, column])
-    annotation_name = (
-        name_and_depth(path, table.hosts[host].collectives.annotation_times)[0] if path else None
-    )
-    return replace(cause, annotation=path, annotation_name=annotation_name)
+    path_name = short_name(path, table.hosts[host].collectives.annotation_times) if path else None
+    return replace(cause, annotation=path, annotation_name=path_name)
 
 
 def _find_annotation(

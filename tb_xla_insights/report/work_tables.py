@@ -3,12 +3,15 @@ whatever their number."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.propagation.tree import name_and_depth, outer_path
+from tb_xla_insights.analysis.propagation.path_names import outer_path, path_text, short_names
+from tb_xla_insights.device_work.document import sum_rows
+from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated
+from tb_xla_insights.device_work.roofline import Roof
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
@@ -67,11 +70,11 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
     def collapse(row: Row) -> Row:
         path = row["path"]
         if path in children:
-            return {**row, "name": f"{path}/{_SUBTREE}"}
-        return {**row["own"], "name": path or _NO_ANNOTATION}
+            return {**row, "name": f"{path_text(path)}/{_SUBTREE}"}
+        return {**row["own"], "name": path_text(path) if path else _NO_ANNOTATION}
 
     def expand(row: Row) -> list[Row]:
-        own_row = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
+        own_row = [{**row["own"], "name": path_text(row["path"])}] if row["own"]["self_ps"] else []
         return [*map(collapse, children[row["path"]]), *own_row]
 
     rows = _longest_first(map(collapse, children.get("", [])))
@@ -88,28 +91,15 @@ def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
 
 
 def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
-    """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last name if
-    that is unique in the table; kernels without a program have one row per name."""
-    paths = {row["path"] for row in work["annotations"]}
+    """The table of the report's `ops`, with at most `max_rows` rows. Ops that repeat have one row per group, kernels
+    without a program one per name."""
+    names = short_names([row["path"] for row in work["annotations"] if row["path"]])
     total_ps = work["total"]["self_ps"]
-    ordered = _longest_first(_merge_kernels(ops))
+    ordered = _longest_first(_merge_equal_ops(ops, work, lambda path: names.get(path) or path_text(path)))
     large_count = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
     some_are_small = 0 < large_count < len(ordered)
     rows = _limit_rows(ordered, min(max_rows, large_count + 1) if some_are_small else max_rows)
-    names = [_last_name(row, paths) for row in rows]
-    annotations_by_name: dict[str, set[str]] = {}
-    for row, name in zip(rows, names, strict=True):
-        annotations_by_name.setdefault(name, set()).add(row["annotation"])
-    shortened_rows = [
-        {
-            **row,
-            "annotation": name if len(annotations_by_name[name]) == 1 else row["annotation"],
-            # FLOPs of a collective do not measure the device.
-            "flops": row["flops"] if row["kind"] == "work" else None,
-        }
-        for row, name in zip(rows, names, strict=True)
-    ]
-    return _table(WORK_BY_OP, shortened_rows, work["total"])
+    return _table(WORK_BY_OP, rows, work["total"])
 
 
 def peaks_text(work: Row) -> str:
@@ -137,31 +127,46 @@ def peaks_text(work: Row) -> str:
     return f"{text} {units.share(work_ps / total['self_ps'])} of the time is work; {counts}."
 
 
-def _last_name(row: Row, paths: Container[str]) -> str:
-    return _NO_ANNOTATION if row["annotation"] is None else name_and_depth(row["annotation"], paths)[0]
-
-
-def _merge_kernels(ops: Sequence[Row]) -> list[Row]:
-    """Ops with a `name`; kernels without a program, of which only the time is known, as one row per name."""
+def _merge_equal_ops(ops: Sequence[Row], work: Row, name_of: Callable[[str], str]) -> list[Row]:
+    """A row per group of ops that repeat, and per name of kernels without a program, of which only the time is known.
+    `name_of`: the name of an annotation, by its path."""
     kernels: dict[str, list[Row]] = {}
     for row in ops:
         if row["category"] == "kernel":
             kernels.setdefault(row["op"], []).append(row)
-    result: list[Row] = [{**row, "name": row["op"]} for row in ops if row["category"] != "kernel"]
-    for name, rows in kernels.items():
-        paths, sources = ({row[key] for row in rows} for key in ("annotation", "source"))
-        or_none = " or none" if None in paths else ""
-        several_paths = f"{plural(len(paths - {None}), 'annotation')}{or_none}"
-        result.append(
-            {
-                **rows[0],
-                **{key: sum(row[key] for row in rows) for key in ("executions", "self_ps")},
-                "name": name,
-                "annotation": paths.pop() if len(paths) == 1 else several_paths,
-                "source": sources.pop() if len(sources) == 1 else None,
-            }
-        )
-    return result
+    groups = group_repeated(row for row in ops if row["category"] != "kernel")
+    peaks, total_ps = work["peaks"], work["total"]["self_ps"]
+    roof = Roof(peaks["flops_per_s"], peaks["bytes_per_s"])
+    return [
+        {
+            **sum_rows(rows, roof, total_ps),
+            "name": group_name(rows),
+            "category": rows[0]["category"],
+            "annotation": _annotation_text([row["annotation"] for row in rows], name_of),
+            "executions": _executions(rows),
+            "source": rows[0]["source"] if len({row["source"] for row in rows}) == 1 else None,
+        }
+        for rows in (*groups, *kernels.values())
+    ]
+
+
+def _executions(rows: Iterable[Row]) -> int:
+    """The number of executions of some ops. Those of an op of several annotations are in each of its rows; a kernel
+    without a program is another op in each annotation."""
+    counts = {
+        (row["program"], row["op"]) if row["program"] else (row["annotation"], row["op"]): row["executions"]
+        for row in rows
+    }
+    return sum(counts.values())
+
+
+def _annotation_text(paths: Iterable[str | None], name_of: Callable[[str], str]) -> str:
+    """The name of the only annotation, or the number of annotations."""
+    distinct = set(paths)
+    if len(distinct) == 1:
+        (path,) = distinct
+        return _NO_ANNOTATION if path is None else name_of(path)
+    return f"{plural(len(distinct - {None}), 'annotation')}{' or none' if None in distinct else ''}"
 
 
 def _longest_first(rows: Iterable[Row]) -> list[Row]:
@@ -177,9 +182,12 @@ def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
     """At most `max_rows` rows; the last one sums up all that do not fit."""
     if len(ordered) <= max_rows:
         return list(ordered)
-    unknown_cells = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
+    unknown_cells = dict.fromkeys(("flops", "flops_share", "bytes_share", "bound_by"))
     other_count = units.count(len(ordered) - max_rows + 1)
-    other_sums = {"name": f"{other_count} others", "self_ps": _unlisted_ps(ordered, max_rows)}
+    rest = ordered[max_rows - 1 :]
+    other_sums = {"name": f"{other_count} others"} | {
+        key: sum(row[key] for row in rest) for key in ("self_ps", "work_ps")
+    }
     return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown_cells, **other_sums}]
 
 
@@ -200,10 +208,11 @@ def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable
 def _display_row(row: Row, rounded: Row) -> Row:
     """The row with rounded values; its name stands for the annotation in a table by annotation, else for the op."""
     flops, rate = row["flops"], None
-    if flops is not None and row["self_ps"]:
-        rate = units.rate(flops / row["self_ps"]) if flops else "0"  # FLOPs per picosecond
+    if flops is not None and row["work_ps"]:
+        rate = units.rate(flops / row["work_ps"]) if flops else "0"  # FLOPs per picosecond
     return {
         **row,
+        "other_ps": row["self_ps"] - row["work_ps"],
         "path": row["name"],
         "op": row["name"],
         "source": row.get("source") or "",

@@ -36,11 +36,11 @@ class _Times(_Amounts):
 
 class _Shares(TypedDict):
     flops_share: float | None
-    """`flops` per second as a share of the peak of one device; `null` if either is not known."""
+    """`flops` per second of work as a share of the peak of one device; `null` if either is not known."""
     mfu: float | None
-    """`model_flops` per second as a share of the peak; `null` if either is not known."""
+    """`model_flops` per second of own time as a share of the peak; `null` if either is not known."""
     bytes_share: float | None
-    """`hbm_bytes` per second as a share of the peak; `null` if either is not known."""
+    """`hbm_bytes` per second of work as a share of the peak; `null` if either is not known."""
 
 
 class Op(_Times, _Shares):
@@ -55,6 +55,8 @@ class Op(_Times, _Shares):
     """Path of its annotation; `null` without one."""
     category: str
     """Category, as the capture or the program names it."""
+    body: str
+    """The first op of its program with the same instructions, as the capture names it; else the op itself."""
     source: str | None
     """Its line of Python; `null` if unknown."""
     shape: str | None

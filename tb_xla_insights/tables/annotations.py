@@ -64,9 +64,10 @@ WORK_BY_ANNOTATION = Definition(
         Column("path", "Annotation"),
         Column("self_ps", "Time", "time"),
         Column("share", "Share", "share", derived=True),
+        Column("other_ps", "Not computing", "time", priority=1, derived=True),
         *_RATES,
     ),
-    note="all cores",
+    note="all cores; rates: while it computes",
 )
 
 WORK_BY_OP = Definition(

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack, operation_of
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
+from tb_xla_insights.analysis.propagation.path_names import path_text
 from tb_xla_insights.analysis.propagation.scope_lines import scope_line
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.row_ids import RowId
@@ -220,7 +221,9 @@ class _Labels:
         for enclosing in nodes.with_enclosing(node)[::-1][:_MAX_DEPTH]:
             path = nodes.path[enclosing]
             recorded_scope = "/".join(recorded_parts[: max(0, path.count("/") + 1 - unrecorded)])
-            labels.append(self._label(path, recorded_scope, nodes.name_of(enclosing)))
+            outer = nodes.parent[enclosing]
+            name = path_text(path, nodes.path[outer] if outer >= 0 else "")
+            labels.append(self._label(path, recorded_scope, name))
         return labels
 
     def _label(self, path: str, recorded_scope: str, name: str) -> int:

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { shortPathNames } from '../../frontend/lib/path-names.js';
+import { pathText, shortPathNames } from '../../frontend/lib/path-names.js';
 import { axisOf, hostInterval, ribbonShapes } from '../../frontend/propagation/order.js';
 import { isInside, shownRows, valuesOf } from '../../frontend/propagation/tree.js';
 import { selectionQuery } from '../../frontend/propagation/view.js';
@@ -106,6 +107,11 @@ test('short names consist of whole names, which may contain slashes', () => {
     [...shortPathNames(['f/g', 'p/f/g', 'q/g'], new Set(['f', 'p', 'q']))],
     [['f/g', 'f/g'], ['p/f/g', 'p/f/g'], ['q/g', 'q/g']],
   );
+});
+
+test('scopes of differentiation are named by their function', () => {
+  const texts = JSON.parse(readFileSync(new URL('../path_texts.json', import.meta.url), 'utf8'));
+  for (const [path, outer, text] of texts) assert.equal(pathText(path, outer), text);
 });
 
 test('only a selected annotation or scope of the timeline is part of the query', () => {

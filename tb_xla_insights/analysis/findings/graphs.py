@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.tree import name_and_depth
+from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.english import lower_first, mean_text, plural
@@ -163,8 +163,8 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
         return CutText(
             "Graphs are", "graphs", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}"
         )
-    all_paths = frozenset(host_annotations(trace).path_texts)
-    names = list(dict.fromkeys(name_and_depth(path, all_paths)[0] for path in cut_paths))
+    short = short_names(host_annotations(trace).path_texts)
+    names = list(dict.fromkeys(short.get(path, path) for path in cut_paths))
     subject, verb = " and ".join(names), "is" if len(names) == 1 else "are"
     title_subject = f"The{subject[3:]}" if names[0] == "the step" else subject
     return CutText(f"{title_subject} {verb}", subject, " and ".join(cut_paths))

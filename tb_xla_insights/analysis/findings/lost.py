@@ -8,8 +8,8 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
+from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
-from tb_xla_insights.analysis.propagation.tree import name_and_depth
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
 
@@ -85,11 +85,9 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
 
 def _names_by_reason(trace: Trace, lost: Mapping[str, str], reasons: list[str]) -> dict[str, list[str]]:
     """Per reason, the distinct names of the annotations lost for it."""
-    paths = frozenset(host_annotations(trace).path_texts)
+    names = short_names(host_annotations(trace).path_texts)
     return {
-        reason: list(
-            dict.fromkeys(name_and_depth(path, paths)[0] for path, why in lost.items() if why == reason)
-        )
+        reason: list(dict.fromkeys(names[path] for path, why in lost.items() if why == reason))
         for reason in reasons
     }
 

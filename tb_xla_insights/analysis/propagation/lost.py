@@ -14,9 +14,10 @@ from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
+from tb_xla_insights.analysis.propagation.path_names import own_name
 from tb_xla_insights.analysis.propagation.scopes import operation_in_op_name, without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
-from tb_xla_insights.analysis.propagation.tree import capture_rows, name_and_depth
+from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
@@ -111,7 +112,7 @@ def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
         return []
     host = host_annotations(trace)
     all_paths = frozenset(host.path_texts)
-    backward = [path for path in lost if _BACKWARD.search(name_and_depth(path, all_paths)[0])]
+    backward = [path for path in lost if _BACKWARD.search(own_name(path, all_paths))]
     if backward:
         return backward
     rows = [trace.lines[line].rows for line in trace.lines_with("autograd")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
+from tb_xla_insights.analysis.propagation.path_names import outer_path
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -93,38 +93,6 @@ class AnnotationSums:
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
             setattr(self, name, getattr(self, name) + getattr(sums, name))
         self.programs |= sums.programs
-
-
-def outer_path(path: str, paths: Container[str]) -> str:
-    """The longest of some paths that encloses a path; empty without one. As names may contain slashes, not every
-    beginning of a path is a path."""
-    while path := path.rpartition("/")[0]:
-        if path in paths:
-            break
-    return path
-
-
-def with_outer_paths(path: str | None, paths: Container[str]) -> Iterator[str]:
-    """A path and those of some paths that enclose it, the innermost first; nothing for None."""
-    while path:
-        yield path
-        path = outer_path(path, paths)
-
-
-def name_and_depth(path: str, paths: Container[str]) -> tuple[str, int]:
-    """The last name of a path, which may contain slashes, and how many of some paths enclose the path."""
-    outer = [*with_outer_paths(path, paths)][1:]
-    return path[len(outer[0]) + 1 :] if outer else path, len(outer)
-
-
-def short_names(paths: Iterable[str | None], annotations: Container[str]) -> dict[str | None, str]:
-    """The last name of each path among some annotations; the whole path where others end with the same name. Of None,
-    `no annotation`."""
-    names = {
-        path: "no annotation" if path is None else name_and_depth(path, annotations)[0] for path in paths
-    }
-    counts = Counter(names.values())
-    return {path: name if path is None or counts[name] == 1 else path for path, name in names.items()}
 
 
 @memoised

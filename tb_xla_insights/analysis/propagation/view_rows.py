@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.path_names import name_and_depth
 from tb_xla_insights.analysis.propagation.report import annotation_row, session_rows
 from tb_xla_insights.analysis.propagation.step_phases import phase_indices
 from tb_xla_insights.analysis.propagation.tree import (
@@ -18,7 +19,6 @@ from tb_xla_insights.analysis.propagation.tree import (
     annotation_rows,
     device_ps_in_steps,
     find_nodes,
-    name_and_depth,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace

@@ -13,7 +13,8 @@ from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.tree import find_nodes, with_outer_paths
+from tb_xla_insights.analysis.propagation.path_names import with_outer_paths
+from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals, touches_window
 from tb_xla_insights.analysis.window import kernels
