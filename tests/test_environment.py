@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from captures import Core, HostThread, capture, real_trace, session, thread
-from launching import Tpu, demo
+from launching import TO_DEVICE, Tpu, demo, event
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
@@ -201,19 +201,30 @@ def test_no_launches() -> None:
     assert reason(STEP_ONLY, *cores(1)).startswith("no flow, key or order links runs to calls. ")
 
 
-@pytest.mark.parametrize(("ahead", "expected_ids"), [(5, []), (2000, ["clocks_disagree"])])
-def test_clocks_that_disagree(ahead: int, expected_ids: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("ahead", "calls", "expected"),
+    [
+        (5, (), []),
+        (2000, (), [("clocks_shifted", "The devices' clock is 2.02\u202fms behind the host's, as runs would begin")]),
+        # The host was notified of the run's end before it was enqueued.
+        (2000, (("CompleteCallbacks", 1250),),
+         [("clocks_disagree", "Runs begin before they were enqueued (1 of 1), by up to 1.97\u202fms: ")]),
+    ],
+)  # fmt: skip
+def test_clocks_that_disagree(
+    ahead: int, calls: tuple[tuple[str, int], ...], expected: list[tuple[str, str]]
+) -> None:
     loop = Tpu()
     loop.step(3000, 900, 2)
     loop.launch(3100, (3150, 40), (3200 - ahead, 100))
+    for name, start in calls:
+        loop.executor.append(event(name, start, 5, _ct=TO_DEVICE, _c=100))
     diagnostics = [
-        diagnostic for diagnostic in diagnose(session(loop.trace())) if diagnostic.id == "clocks_disagree"
+        diagnostic for diagnostic in diagnose(session(loop.trace())) if diagnostic.id.startswith("clocks")
     ]
-    assert [diagnostic.id for diagnostic in diagnostics] == expected_ids
-    for diagnostic in diagnostics:
-        assert diagnostic.message.startswith(
-            "Runs begin before they were enqueued (1 of 1), by up to 1.97\u202fms: "
-        )
+    assert [diagnostic.id for diagnostic in diagnostics] == [id_ for id_, _ in expected]
+    for diagnostic, (_, begin) in zip(diagnostics, expected, strict=True):
+        assert diagnostic.message.startswith(begin)
 
 
 def test_diagnostics_of_several_hosts_name_the_host() -> None:

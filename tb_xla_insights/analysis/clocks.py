@@ -1,4 +1,5 @@
-"""Contradictions between the clocks of a host and its devices: effects before their causes, or recordings far apart.
+"""What the clocks of a host and its devices contradict: effects before their causes, or recordings far apart. One shift
+of the devices' times resolves most contradictions (trace/device_clock.py); those that remain are described here.
 
 A run cannot begin before it was enqueued, the host cannot be notified of its end before it began, and a call that waits
 for its end cannot return before it. Differences up to `CLOCK_SLACK_PS` are within the clocks' error.
@@ -10,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time, count
+from tb_xla_insights.units import brief_time, brief_times, count
 
 MAX_RECORDING_DISTANCE_PS = 10**12
 """If the host's and the devices' recordings are further apart, they do not cover the same time. A shorter distance may
@@ -24,6 +25,27 @@ come from a wait of the host, which is recorded when it ends, or from a run that
 _COMPLETION_EVENT, _BLOCKING_EVENT = "CompleteCallbacks", "RunExecutable"
 """The event that begins when the host is notified of a run's end, perhaps already after the run's first output; and
 XRT's event on the host that ends no sooner than its run."""
+
+
+def describe_clock_shift(trace: Trace) -> str | None:
+    """Returns how the devices' times were shifted and what that leaves unknown; None if they were not."""
+    clock = trace.device_clock
+    if clock is None:
+        return None
+    direction = "behind" if clock.shift_ps > 0 else "ahead of"
+    effect = (
+        "begin before they were enqueued"
+        if clock.lowest_ps > 0
+        else "end after the host was notified of their end"
+    )
+    shift, error = brief_times(abs(clock.shift_ps), clock.error_ps)
+    text = (
+        f"The devices' clock is {shift} {direction} the host's, as runs would {effect}: their times are shifted by as "
+        "much."
+    )
+    if clock.highest_ps is None:
+        return f"{text} The true shift may be larger: no end of a run is recorded on the host."
+    return f"{text} The true shift may differ by {error}: why gaps ended within that time is not known."
 
 
 def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:

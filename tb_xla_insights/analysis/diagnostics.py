@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tb_xla_insights.analysis.clocks import describe_clock_contradiction
+from tb_xla_insights.analysis.clocks import describe_clock_contradiction, describe_clock_shift
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS, host_activities
@@ -258,6 +258,8 @@ def _join_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             "warning",
             f"Why gaps ended and what executions cost is unknown: {_unjoined_reason(trace, len(runs))}",
         )
+    if shift := describe_clock_shift(trace):
+        yield Diagnostic("clocks_shifted", "info", shift)
     if contradiction := describe_clock_contradiction(trace, not _is_damaged(trace)):
         text = (
             f"{contradiction}: the clocks of host and device disagree, so gaps, queue times and overheads may be "

@@ -16,6 +16,7 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_shifts
 from tb_xla_insights.trace.cpu_runs import cpu_devices
+from tb_xla_insights.trace.device_clock import find_device_clock
 from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads, join_lines
 from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
@@ -103,6 +104,9 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         base_unix_ns=base_unix_ns, diagnostics=diagnostics, divided_threads=divided_threads,
     )  # fmt: skip
     trace.devices = plane_devices(trace)
+    trace.device_clock = find_device_clock(trace)
+    if trace.device_clock is not None:
+        _shift_devices(trace, trace.device_clock.shift_ps)
 
     def find_threads_and_annotations() -> None:
         trace.threads = find_threads(trace, catalog)
@@ -115,6 +119,18 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
             [partial(cpu_devices, trace, catalog, line_regions), find_threads_and_annotations]
         )
     return trace
+
+
+def _shift_devices(trace: Trace, by_ps: int) -> None:
+    """Shifts the times of the devices' planes, and of their parts' (`/device:TPU:0 SparseCore 1`), in place."""
+    planes = [trace.planes[device.plane].name for device in trace.devices if device.plane is not None]
+    parts = tuple(f"{plane} " for plane in planes)
+    for line in trace.lines:
+        plane = trace.planes[line.plane].name
+        if plane in planes or plane.startswith(parts):
+            trace.start_ps[line.rows] += by_ps
+    trace.devices = plane_devices(trace)
+    trace.shift(max(0, -int(trace.start_ps.min())))
 
 
 def build_session(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:

@@ -109,6 +109,22 @@ class DividedThread:
 
 
 @dataclass(frozen=True)
+class DeviceClock:
+    """The shift of the devices' times that places them on the host's clock. The true shift is between `lowest_ps` and
+    `highest_ps` (None: not known)."""
+
+    shift_ps: int
+    lowest_ps: int
+    highest_ps: int | None
+
+    @property
+    def error_ps(self) -> int:
+        """How far the true shift may be from this one, as far as is known."""
+        highest_ps = self.shift_ps if self.highest_ps is None else self.highest_ps
+        return max(self.shift_ps - self.lowest_ps, highest_ps - self.shift_ps)
+
+
+@dataclass(frozen=True)
 class Flows:
     """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer; on a GPU also calls and
     the kernels that they launched, and execution events and their calls on other lines."""
@@ -185,6 +201,8 @@ class Trace:
     """Epoch nanoseconds of time 0; 0 if not recorded."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     divided_threads: list[DividedThread] = field(default_factory=list)
+    device_clock: DeviceClock | None = None
+    """How the devices' times were shifted; None if their clock agrees with the host's, or cannot be placed."""
 
     def __len__(self) -> int:
         return len(self.metadata_index)

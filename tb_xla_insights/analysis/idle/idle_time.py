@@ -17,14 +17,11 @@ from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import WAIT
+from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 MIN_GAP_PS = 10_000_000
 """The minimum length of a listed gap; shorter ones are only summed."""
-
-CLOCK_SLACK_PS = 10_000_000
-"""Host and device clocks agree only to some microseconds. Instants on different clocks that are closer than this have
-no known order."""
 
 GapKind = Literal["starved", "queued", "unknown"]
 GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
@@ -70,6 +67,11 @@ class Gaps:
         return self.end_ps - self.start_ps
 
 
+def clock_error_ps(trace: Trace) -> int:
+    """How far the clocks of host and devices may be apart: instants on them that are closer have no known order."""
+    return max(CLOCK_SLACK_PS, trace.device_clock.error_ps if trace.device_clock is not None else 0)
+
+
 @memoised
 def listed_idle(trace: Trace, index: int) -> Intervals:
     """When a device (an index into the trace's devices) is idle for MIN_GAP_PS or longer at a time."""
@@ -81,9 +83,9 @@ def find_gaps(trace: Trace) -> Gaps:
     """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
     A gap is `starved` if the run that ended it was enqueued after the gap began, `queued` if it was enqueued before (as
-    is always the case if the gap is inside the run), and `unknown` if the two instants are within CLOCK_SLACK_PS or the
-    enqueuing is unknown, or if a launch between the runs around the gap has no recorded run: the device may have worked
-    on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
+    is always the case if the gap is inside the run), and `unknown` if the two instants are within the clocks' error or
+    the enqueuing is unknown, or if a launch between the runs around the gap has no recorded run: the device may have
+    worked on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time.
     """
@@ -104,10 +106,9 @@ def find_gaps(trace: Trace) -> Gaps:
     enqueue_ps[before_later_kernel] = np.minimum(
         trace.end_ps[enqueue_row[before_later_kernel]], end[before_later_kernel]
     )
+    error_ps = clock_error_ps(trace)
     kind = np.where(
-        enqueue_ps > start + CLOCK_SLACK_PS,
-        STARVED,
-        np.where(enqueue_ps < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN),
+        enqueue_ps > start + error_ps, STARVED, np.where(enqueue_ps < start - error_ps, QUEUED, UNKNOWN)
     )
     kind = np.where(enqueue_row >= 0, kind, UNKNOWN)
     kind[_with_unrecorded_launch(trace, before, run)] = UNKNOWN

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay import kernels
@@ -27,6 +26,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
+from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 _MIN_KNOWN_SHARE = 0.8
