@@ -46,7 +46,7 @@ def find_device_clock(trace: Trace) -> DeviceClock | None:
     is_known = np.isin(enqueue, enqueues)
     if not is_known.any():
         return None
-    idle_follows = _idle_follows(start_ps, end_ps, has_all_runs=np.isin(enqueues, enqueue).all())
+    idle_follows = _idle_follows(start_ps, end_ps, has_all_runs=bool(np.isin(enqueues, enqueue).all()))
     lowest = int((trace.end_ps[enqueue[is_known]] - start_ps[is_known]).max())
     highest = _highest_shift(trace, enqueue, end_ps, idle_follows)
     if lowest <= CLOCK_SLACK_PS and (highest is None or highest >= -CLOCK_SLACK_PS):
