@@ -328,7 +328,7 @@ def test_text_is_readable_if_stdout_lacks_its_characters(encoding: str) -> None:
     process = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
     lines = process.stdout.decode(encoding).splitlines()
     assert lines[0] == (
-        "The device is 7.5 % busy: the host builds graphs slower than they run (13.1 -> 2.5 ms at best)."
+        "The device is 7.5 % busy: the host builds graphs slower than they run (13.2 -> 2.6 ms at best)."
     )
     assert not [line for line in lines if "\\" in line]
     assert any("-81.3 % of a step" in line for line in lines)

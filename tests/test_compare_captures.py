@@ -117,7 +117,7 @@ class TestDemos:
         document = comparison_document(
             session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
         )
-        assert document["verdict"]["text"].startswith("B’s steps are 17.75× slower at the median")
+        assert document["verdict"]["text"].startswith("B’s steps are 17.61× slower at the median")
         # One of B's six has a compilation, and is left out.
         assert document["chance"]["p"] == pytest.approx(2 / 462)
         assert document["chance"]["share"] is None

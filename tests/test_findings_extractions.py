@@ -104,11 +104,11 @@ class TestDynamoRecompilation:
         assert us(by_id["recompilation"].cost_ps) == 100
 
     def test_torch_compile_gave_up_between_steps(self) -> None:
-        """The last extraction is between two steps, as in an evaluation: the step after it builds lazily."""
+        """The last extraction is between two annotations, as in an evaluation: the step after it builds lazily."""
         tpu = extracting((6, 7))
         steps = [event for event in tpu.main if event[0] in ("Training_Step", "forward")]
         number_7 = next(event for event in steps if event[3].get("step_num") == 7)
-        # The step ends before its extraction, and the next one begins after it.
+        # The annotation ends before its extraction, and the next one begins after it.
         tpu.main = [event for event in tpu.main if event not in steps]
         tpu.main += [
             (name, start, 150 * US if (name, start) == number_7[:2] else length, stats)
@@ -118,7 +118,7 @@ class TestDynamoRecompilation:
         tpu.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
         guard = Guard("forward", None, None, None, 8, "stderr.txt")
         trace = tpu.trace()
-        assert find_repeated_extractions(trace).step.tolist() == [1, -1]
+        assert find_repeated_extractions(trace).step.tolist() == [1, 2]
         by_id = findings(trace, Sidecars(guards=[guard]))
         assert "recompilation" not in by_id
         assert by_id["dynamo_recompilation"].evidence["compiles"] == 1

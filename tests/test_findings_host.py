@@ -187,7 +187,8 @@ def test_sends_and_reads_are_both_named() -> None:
     assert " a step while 1.0\u202fMB are sent (1 transfer) or the host reads from it" in transfer.detail
 
 
-def test_transfers_between_steps_have_no_number_per_step() -> None:
+def test_transfers_between_annotations_belong_to_the_step_before() -> None:
+    """The first one is before the first step."""
     tpu = Tpu()
     for i in range(4):
         tpu.step(i * STEP + 300, 600, 5 + i)
@@ -196,8 +197,8 @@ def test_transfers_between_steps_have_no_number_per_step() -> None:
             i * STEP + LAUNCH, (i * STEP + LAUNCH + 10, 20), (i * STEP + LAUNCH + 50, 270), by="marker"
         )
     finding = findings(tpu.trace())["transfer_bound"]
-    assert finding.evidence["to_device"]["per_step"] == 0
-    assert finding.detail.endswith(" a step while the host sends to it.")
+    assert finding.evidence["to_device"]["per_step"] == 0.75
+    assert " a step while 750.0\u202fkB are sent (0.8 transfers)" in finding.detail
 
 
 def test_the_usual_overhead_excludes_first_runs() -> None:

@@ -29,7 +29,7 @@ def step_event(start: int, duration: int, number: int) -> Event:
 
 
 def test_work_and_idle_time_during_steps() -> None:
-    """The device also works before and between the steps. Idle time after its last op counts."""
+    """The device also works before the steps. Time between annotations, and idle time after the last op, count."""
     trace = capture(
         thread("python", step_event(10 * US, 100 * US, 5), step_event(130 * US, 100 * US, 6),
                ("StepMarker", 180 * US, 50 * US), role="driving"),
@@ -39,14 +39,14 @@ def test_work_and_idle_time_during_steps() -> None:
     assert (report["steps"], report["cores"], report["step_ps"], report["median_ps"]) == (
         2,
         1,
-        100 * US,
+        110 * US,
         100 * US,
     )
     assert report["all_cores"] == {
-        "time_ps": 200 * US, "work_ps": 80 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0, "edges_ps": 60 * US,
-        "by_class_ps": {"tracing": 70 * US, "sync_prepare": 50 * US},
+        "time_ps": 220 * US, "work_ps": 100 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0,
+        "edges_ps": 60 * US, "by_class_ps": {"tracing": 70 * US, "sync_prepare": 50 * US},
     }  # fmt: skip
-    assert (report["work_ps"], report["idle_ps"]) == (40 * US, 60 * US)
+    assert (report["work_ps"], report["idle_ps"]) == (50 * US, 60 * US)
     assert report["by_class_ps"] == {"tracing": 35 * US, "sync_prepare": 25 * US}
 
 

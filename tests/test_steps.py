@@ -6,10 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from captures import Core, capture, real_trace, thread
+from captures import Core, Event, capture, real_trace, thread
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.steps.sources import Step
+from tb_xla_insights.analysis.steps.sources import Step, annotated_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.steps.table import host_times
 from tb_xla_insights.trace.model import Trace
 
 
@@ -41,9 +44,59 @@ def test_annotations_precede_other_sources() -> None:
         *MARKERS,
     ]
     assert step_rows(capture(thread("python", ("start", 0, 1), *events), line)) == [
-        ("Training_Step", 7, "annotation", 5, 40),
+        ("Training_Step", 7, "annotation", 5, 45),
         ("Training_Step", None, "annotation", 50, 40),
     ]
+
+
+def test_step_lasts_until_the_next_one_begins() -> None:
+    """A loader runs between the annotations, and the host evaluates once. Nothing is recorded after the last one."""
+    events = [("train", at, 30, {"_r": 1, "step_num": number}) for number, at in enumerate((0, 50, 100, 400))]
+    between = [("next_batch", at + 30, 20) for at in (0, 50, 100)] + [("evaluate", 150, 240), ("log", 430, 5)]
+    trace = capture(thread("python", *events, *between))
+    assert [(start, duration) for *_, start, duration in step_rows(trace)] == [
+        (0, 50), (50, 50), (100, 300), (400, 30),
+    ]  # fmt: skip
+    starts, ends = annotated_times(trace)
+    assert (ends - starts).tolist() == [30] * 4
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(0, 40)), min_size=1, max_size=8),
+    st.lists(st.tuples(st.integers(0, 500), st.integers(1, 90)), max_size=3),
+)
+def test_steps_and_their_classes_add_up_to_the_loop(
+    steps: list[tuple[int, int]], other: list[tuple[int, int]]
+) -> None:
+    """Annotations of any length with any time between them, and events of another thread. From the first annotation's
+    start to the last one's end, each instant is in exactly one step and one class."""
+    events: list[Event] = [("start", 0, 1)]
+    at = 1
+    for length, between in steps:
+        events.append(("train", at, length, {"_r": 1}))
+        at += length + between
+    loop = (1, at - steps[-1][1])
+    helper = thread("loader", *(("Compile", *time) for time in sorted(set(other))), role="other")
+    trace = capture(thread("python", *events, role="driving"), helper)
+    rows = find_steps(trace)
+    assert (rows[0].start_ps, rows[-1].end_ps) == loop
+    assert all(first.end_ps == second.start_ps for first, second in pairwise(rows))
+    assert host_times(trace).sum(axis=1).tolist() == [step.duration_ps for step in rows]
+    assert host_times(trace).sum() == loop[1] - loop[0]
+
+
+def test_steps_of_several_threads_are_those_of_one_loop() -> None:
+    """Without steps on the driving thread, those of the thread on which they last longest."""
+    threads = [
+        thread(f"worker{n}", *(("step", at + n, length, {"_r": 1}) for at in (0, 50)), role="other")
+        for n, length in enumerate((20, 40, 30))
+    ]
+    assert [(start, duration) for *_, start, duration in step_rows(capture(*threads))] == [(1, 50), (51, 40)]
+
+
+def test_steps_of_a_damaged_capture_may_last_no_time() -> None:
+    events = [("step", 0, 0, {"_r": 1}), ("step", 0, 0, {"_r": 1})]
+    assert {step.duration_ps for step in find_steps(capture(thread("python", *events)))} <= {0}
 
 
 def test_nested_step_is_part_of_the_outer_one() -> None:
@@ -121,7 +174,8 @@ def test_call_around_a_tensorflow_function_is_the_step() -> None:
     ]
     evaluation = [("evaluate_function", 300, 50), ("FunctionRun", 305, 2, {"_r": 1})]
     assert step_rows(capture(thread("python", *calls, *evaluation, role="driving"))) == [
-        ("train_function", None, "annotation", at, 90) for at in (0, 100, 200)
+        ("train_function", None, "annotation", at, duration)
+        for at, duration in ((0, 100), (100, 100), (200, 90))
     ]
 
 

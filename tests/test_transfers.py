@@ -57,8 +57,8 @@ def test_carrying_threads_count_only_without_requesting_threads() -> None:
 
 
 def test_read_after_a_step_belongs_to_it() -> None:
-    """As for `per_step` of early executions. A transfer to the device between two steps, or a read before the first, is
-    in no step."""
+    """As for `per_step` of early executions. So does a transfer to the device between two annotations. A read before
+    the first step is in no step."""
     steps = [("Training_Step", at, 100, {"_r": 1, "step_num": at // 200}) for at in (200, 400)]
     events = [
         (FROM_DEVICE, 110, 10),
@@ -71,7 +71,7 @@ def test_read_after_a_step_belongs_to_it() -> None:
     ]
     trace = capture(thread("python", *events, role="driving"))
     report = transfers_report(session(trace))
-    assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.0, 1.5)
+    assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.5, 1.5)
     assert (
         find_transfers(trace).per_step(trace, 1).tolist()
         == find_early_executions(trace).per_step(trace).reads.tolist()

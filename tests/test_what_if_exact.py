@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import US
-from loops import findings
+from loops import findings, us
 from simulated import DEVICE, HOST, MARKER, STEPS, Simulation, few_examples, mean_step, simulate
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
-from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.catalog.classes import CLASSES
 
 
 @given(HOST, DEVICE, st.integers(900, 3000))
@@ -201,37 +201,81 @@ def test_two_mistakes_together(host: int, device: int) -> None:
     assert step_without(trace, *fixes) == mean_step(without)
 
 
-@pytest.mark.parametrize(("waits", "is_cut"), [(False, False), (True, False), (False, True)])
-def test_an_evaluation_between_steps_hides_no_gain(waits: bool, is_cut: bool) -> None:
-    """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as it works for
-    five steps, and the host waits for that, or goes on loading. The capture may cut a step at both edges."""
+@given(HOST, DEVICE, st.integers(900, 3000))
+@few_examples
+def test_a_loader_between_the_annotations(host: int, device: int, load: int) -> None:
+    """It counts as one inside of them does. After the last annotation, nothing is loaded."""
 
-    def evaluating_loop(loads: bool) -> Trace:
+    def step(simulation: Simulation, number: int, loads: bool) -> None:
+        begin = simulation.now
+        simulation.host("forward", host)
+        simulation.launch(device, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        if loads and number < STEPS - 1:
+            simulation.host("next_batch", load)
+
+    loops = []
+    for loads in (True, False):
         simulation = Simulation()
-        if is_cut:
-            simulation.launch(500, marker=True)
+        for number in range(STEPS):
+            step(simulation, number, loads)
+        loops.append(simulation)
+    trace = loops[0].tpu.trace()
+    finding = findings(trace)["input_bound"]
+    assert step_without(trace) == mean_step(loops[0].now * US)
+    assert finding.step_if_fixed_ps == mean_step(loops[1].total_us * US)
+    assert finding.recurs == "every_step"
+
+
+@pytest.mark.parametrize("every", [3, 2 * STEPS])
+def test_a_checkpoint_between_some_steps(every: int) -> None:
+    """The host writes it while the device idles."""
+
+    def saving_loop(saves: bool) -> Simulation:
+        simulation = Simulation()
+        for number in range(2 * STEPS):
+            begin = simulation.now
+            simulation.host("forward", 300)
+            simulation.launch(200, marker=True)
+            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+            if saves and number % every == 2:
+                simulation.host("save_checkpoint", 4000)
+        return simulation
+
+    trace = saving_loop(True).tpu.trace()
+    saved = len(range(2, 2 * STEPS - 1, every))
+    step_us = 300 + MARKER
+    assert us(step_without(trace)) == pytest.approx(step_us + 4000 * saved / (2 * STEPS), rel=1e-6)
+    is_save = np.array([trace.name(row) == "save_checkpoint" for row in range(len(trace))])
+    windows = union(trace.start_ps, trace.end_ps[:], is_save)
+    assert us(step_without(trace, Fix(CLASSES, windows=windows))) == step_us
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_evaluation_belongs_to_the_step_before_it(waits: bool) -> None:
+    """A loader is slower than the device. Before the fourth step, the device also evaluates for as long as it works for
+    a step, and the host waits for that, or goes on loading."""
+
+    def evaluating_loop(loads: bool) -> Simulation:
+        simulation = Simulation()
         for number in range(STEPS):
             if number == 3:
-                simulation.launch(2500, program="evaluate(9)")
+                simulation.launch(500, program="evaluate(9)")
                 if waits:
                     simulation.wait("PjRtComputationClient::TransferFromDevice")
             begin = simulation.now
-            simulation.host("next_batch", 800 if loads else 0)
+            simulation.host("next_batch", 1500 if loads else 0)
             simulation.host("forward", 50)
             simulation.launch(500, marker=True)
             simulation.tpu.step(begin, simulation.now - begin, number + 5)
-        if is_cut:
-            simulation.launch(500, marker=True)
-        return simulation.tpu.trace()
+        return simulation
 
-    trace = evaluating_loop(loads=True)
-    by_id = findings(trace)
-    finding, early = by_id["input_bound"], by_id.get("early_sync")
-    without = sum(step.duration_ps for step in find_steps(evaluating_loop(loads=False)))
-    assert finding.step_if_fixed_ps == pytest.approx(without / STEPS, rel=0.01)
-    assert finding.step_if_fixed_at_worst_ps == 800 * US
-    assert step_without(trace) == (800 + 50 + MARKER) * US
-    assert early is None or early.gain == 0  # the wait for the evaluation is in no step
+    simulation = evaluating_loop(loads=True)
+    trace = simulation.tpu.trace()
+    finding = findings(trace)["input_bound"]
+    assert step_without(trace) == mean_step(simulation.now * US)
+    without = mean_step(evaluating_loop(loads=False).total_us * US)
+    assert finding.step_if_fixed_ps == pytest.approx(without, rel=0.01)
 
 
 @pytest.mark.parametrize("warm_up", [0, 1000, 20_000])
@@ -251,7 +295,7 @@ def test_a_run_before_the_first_step_adds_no_gain(warm_up: int) -> None:
     assert findings(simulation.tpu.trace())["sync_every_step"].step_if_fixed_ps == 500 * US
 
 
-def test_an_evaluation_of_steps_that_are_handed_over_hides_no_gain() -> None:
+def test_an_evaluation_of_steps_that_are_handed_over() -> None:
     simulation = Simulation()
     for number in range(STEPS):
         if number == 3:
@@ -263,11 +307,11 @@ def test_an_evaluation_of_steps_that_are_handed_over_hides_no_gain() -> None:
     trace = simulation.tpu.trace()
     runs = find_launches(trace).runs
     stalls_ps = np.where(runs.duration_ps == 500 * US, 200 * US, 0)
-    assert step_without(trace) == 500 * US
-    assert step_without(trace, Fix(device_ps=stalls_ps)) == (500 - 200) * US
+    assert step_without(trace) == mean_step((STEPS * 500 + 2500) * US)
+    assert step_without(trace, Fix(device_ps=stalls_ps)) == mean_step((STEPS * 300 + 2500) * US)
 
 
-def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_after_it() -> None:
+def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_before_it() -> None:
     """Before the fourth step, the host saves a checkpoint for as long as 40 steps, and the device idles."""
 
     def saving_loop(pause: int) -> Simulation:

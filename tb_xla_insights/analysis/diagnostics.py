@@ -10,26 +10,21 @@ import numpy as np
 from tb_xla_insights.analysis.clocks import describe_clock_contradiction, describe_clock_shift
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.frameworks import WORDS, host_activities
-from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.unrecorded_work import find_short_records
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
-from tb_xla_insights.analysis.steps.sources import find_unrecorded_work, recorded_times
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
-from tb_xla_insights.analysis.thresholds import WARNING_SHARE
-from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.steps.sources import annotated_times, find_unrecorded_work
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
-from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time, count, share
+from tb_xla_insights.units import brief_time, count
 
 _STEP_SOURCE_TEXTS = {
     "steps_line": "the device's Steps line",
@@ -115,7 +110,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
             )
             text = f"No steps: no {sources} or repeated module is recorded. To get them, {advice}"
         yield Diagnostic("no_steps", "info" if steps else "warning", text)
-    if difference := _step_time_difference(trace, framework):
+    if difference := _step_time_difference(trace):
         yield Diagnostic("step_times", "info", difference)
     yield from _join_diagnostics(trace)
     if names := describe_unknown_names(trace):
@@ -186,30 +181,15 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         yield Diagnostic("work_not_recorded", "warning", f"{text} Capture a shorter time.")
 
 
-def _step_time_difference(trace: Trace, framework: str) -> str | None:
-    """Returns a message if steps last longer or shorter than their annotations, or part of the loop is between
-    annotations; else None."""
-    steps = annotated_steps(trace)
-    if len(steps) < 2:
+def _step_time_difference(trace: Trace) -> str | None:
+    """Returns a message if the host only hands steps over, so that they last longer than their annotations."""
+    if find_launches(trace).handed_over_times is None:
         return None
-    annotated_ps = sum(step.duration_ps for step in steps)
-    if find_launches(trace).handed_over_times is not None:
-        return (
-            "The host only hands steps over and runs ahead, so a step lasts from the end of the previous step's "
-            f"work to the end of its own; its annotation lasts only {brief_time(annotated_ps // len(steps))} on "
-            "average."
-        )
-    starts, ends = recorded_times(trace)
-    begin, end = int(starts[0]), int(ends.max())
-    between = union(starts, ends).gaps(begin, end)
-    if not len(between) or between.total_ps < WARNING_SHARE * (end - begin):
-        return None
-    times = class_times(host_class_segments(trace), between.start_ps, between.end_ps)
-    top_class = int(times.sum(axis=0).argmax())
+    starts, ends = annotated_times(trace)
     return (
-        f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
-        "the last, are between the annotations of steps and belong to no step; there the host mostly "
-        f"{host_activities(framework)[CLASSES[top_class]]}. To count this time, annotate the whole body of the loop."
+        "The host only hands steps over and runs ahead, so a step lasts from the end of the previous step's "
+        f"work to the end of its own; its annotation lasts only {brief_time(int((ends - starts).mean()))} on "
+        "average."
     )
 
 

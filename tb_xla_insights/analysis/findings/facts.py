@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
-from tb_xla_insights.analysis.steps.sources import recorded_steps
+from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals
@@ -196,14 +196,12 @@ class Facts:
         return "once" if len(steps) == 1 else "some_steps"
 
     def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
-        """The fix that removes host time of some classes, or moves it to another thread: in the one affected step (an
-        index) and before it, from the previous step on, if it happens once, else everywhere."""
+        """The fix that removes host time of some classes, or moves it to another thread: if it happens once, in the one
+        affected step (an index) and between the previous step and it, else everywhere."""
         if self.frequency_of(steps) != "once":
             return Fix(classes, in_other_thread=in_other_thread)
         (index,) = steps
-        recorded = recorded_steps(self.trace)
-        step, previous = recorded[index], recorded[max(index - 1, 0)]
-        # Steps that are handed over include the host's time between their annotations.
-        start_ps = min(previous.end_ps, step.start_ps) if index else step.start_ps
-        window = span_intervals(start_ps, step.end_ps)
+        starts, ends = annotated_times(self.trace)
+        start_ps = min(ends[index - 1], starts[index]) if index else starts[0]
+        window = span_intervals(int(start_ps), int(ends[index]))
         return Fix(classes, windows=window, in_other_thread=in_other_thread)

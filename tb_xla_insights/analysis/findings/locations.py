@@ -36,8 +36,8 @@ def phase_rows(trace: Trace) -> Int32:
 
 @memoised
 def rows_beside_steps(trace: Trace) -> Int32:
-    """The rows of the outermost annotations on the driving thread that are in no step and contain none, such as an
-    evaluation or a checkpoint between steps, in order."""
+    """The rows of the outermost annotations on the driving thread that are in no step's annotation and contain none,
+    such as an evaluation or a checkpoint, in order."""
     steps, rows = step_annotation_rows(trace), trace.annotations
     rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
     contains_step = np.zeros(len(trace.parent), np.bool_)

@@ -246,3 +246,24 @@ def replay_unchanged(trace: Trace) -> ReplayTimes:
     assert schedule is not None
     host = schedule.host
     return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
+
+
+@memoised
+def late_start_ps(trace: Trace) -> Int64:
+    """Per device, how long the host waits because the first run begins later after its launch than runs usually do:
+    another host compiles or loads the program. A fix leaves this time, which is not in that from the first run on.
+    Requires a schedule."""
+    schedule = find_schedule(trace)
+    assert schedule is not None
+    host, work, wait_ps = schedule.host, schedule.work, replay_unchanged(trace).wait_ps
+    late_ps = np.zeros(len(trace.devices), np.int64)
+    start_ps = find_launches(trace).runs.start_ps[work.run]
+    for device in np.flatnonzero(schedule.device_free_ps <= 0).tolist():
+        rows = np.flatnonzero(work.device == device)
+        if not rows.size:
+            continue
+        first = rows[start_ps[rows].argmin()]
+        begin = start_ps[first] - max(work.ready_ps[first] - int(np.median(work.ready_ps[rows])), 0)
+        waits = np.minimum(host.end_ps, start_ps[first]) - np.maximum(host.end_ps - wait_ps, begin)
+        late_ps[device] = np.maximum(waits, 0).sum()
+    return late_ps

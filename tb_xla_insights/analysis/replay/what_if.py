@@ -20,20 +20,20 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.replay.outside_steps import is_outside_steps, late_start_ps, time_outside_steps
 from tb_xla_insights.analysis.replay.schedule import (
     DeviceWork,
     HostWork,
     ReplayTimes,
     Schedule,
     find_schedule,
+    late_start_ps,
     replay_schedule,
     replay_unchanged,
 )
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -79,31 +79,15 @@ class Fix:
 
 
 @memoised
-def _step_intervals(trace: Trace) -> Intervals:
-    """When the host is in steps. Time between steps counts only if the steps are handed over and follow each other
-    without a break."""
-    starts, ends = (times[: len(find_steps(trace))].copy() for times in recorded_times(trace))
-    handed_over = find_launches(trace).handed_over_times
-    if handed_over is not None:
-        adjacent = handed_over[0][1:] == handed_over[1][:-1]
-        starts[1:][adjacent] = ends[:-1][adjacent]
-    return union(starts, ends)
-
-
-@memoised
-def _host_ps_in_steps(trace: Trace) -> Int64:
-    """The time in steps, per segment of the host's work and class. Requires a schedule."""
-    schedule = find_schedule(trace)
-    assert schedule is not None
-    return class_times_inside(
-        host_class_segments(trace), _step_intervals(trace), schedule.host.start_ps, schedule.host.end_ps
-    )
+def _loop(trace: Trace) -> Intervals:
+    """When the host is in the loop: from the start of the first step to the end of the last one."""
+    starts, ends = recorded_times(trace)
+    return span_intervals(int(starts[0]), int(ends[len(find_steps(trace)) - 1]))
 
 
 def _fixed_intervals(trace: Trace, fix: Fix) -> Intervals:
     """When a fix removes host time."""
-    inside = _step_intervals(trace)
-    return inside if fix.windows is None else fix.windows.within(inside)
+    return _loop(trace) if fix.windows is None else fix.windows.within(_loop(trace))
 
 
 def _work_towards(trace: Trace, launch_indices: NDArray[np.intp]) -> Intervals:
@@ -131,7 +115,7 @@ def _removed_work_ps(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> 
             windows = towards.get(id(fix.launches_before_which(name)), everywhere)
             windows_by_class.setdefault(CLASS_INDEX[name], {})[id(windows)] = windows
     removed = np.zeros_like(host.work_ps)
-    times: dict[tuple[int, ...], Int64] = {(id(_step_intervals(trace)),): _host_ps_in_steps(trace)}
+    times: dict[tuple[int, ...], Int64] = {(id(_loop(trace)),): host.work_ps}
     for column, by_id in windows_by_class.items():
         key = tuple(by_id)  # classes with the same windows share one calculation
         if key not in times:
@@ -243,9 +227,8 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     else:
         busy_ps = _busiest_device_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
-        before_ps, device_before_ps = _times_in_steps(trace, before, before.wait_ps)
-        kept_ps = np.where(keeps_delay, host.delay_ps, 0)
-        after_ps, device_after_ps = _times_in_steps(trace, after, after.wait_ps + kept_ps)
+        before_ps, device_before_ps = before.host_ps, _device_time_of_steps(trace, before)
+        after_ps, device_after_ps = after.host_ps, _device_time_of_steps(trace, after)
         hands_over = find_launches(trace).handed_over_times is not None
         if hands_over:
             before_ps = max(before_ps, _handed_over_ps(device_before_ps, busy_ps, len(steps)))
@@ -312,14 +295,12 @@ def _worst_case(fix: Fix) -> Fix:
     return replace(fix, classes=classes, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
 
 
-def _times_in_steps(trace: Trace, times: ReplayTimes, wait_ps: Int64) -> tuple[int, int]:
-    """The time of the steps in a replay, on the host and on the device that takes longest. `wait_ps`: per segment of
-    the host's work, how long the host waits at its end."""
-    outside = time_outside_steps(trace, wait_ps)
-    device_ps = times.device_ps - outside.device_ps
+def _device_time_of_steps(trace: Trace, times: ReplayTimes) -> int:
+    """The time of the steps in a replay on the device that takes longest."""
+    device_ps = times.device_ps
     if find_launches(trace).handed_over_times is None:  # else no step includes the time before the first run
         device_ps = device_ps + late_start_ps(trace)
-    return times.host_ps - outside.host_ps, max(int(device_ps.max()), 0)
+    return int(device_ps.max())
 
 
 def _min_serial_ps(
@@ -330,8 +311,7 @@ def _min_serial_ps(
     columns = [CLASS_INDEX[name] for fix in fixes if fix.in_other_thread for name in fix.classes]
     other_thread_ps = int(removed[:, sorted(set(columns))].sum())
     shares_processors = bool(trace.devices) and trace.devices[0].from_host_events
-    outside = time_outside_steps(trace, np.zeros(len(remaining), np.int64))
-    host_ps = int(remaining.sum() - remaining[:, WAIT].sum()) - outside.host_ps
+    host_ps = int(remaining.sum() - remaining[:, WAIT].sum())
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
@@ -340,5 +320,4 @@ def _busiest_device_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
     once."""
     runs = find_launches(trace).runs
     own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
-    own_ps[is_outside_steps(trace)[work.run]] = 0
     return int(np.bincount(work.device, np.maximum(own_ps, 0), minlength=1).max())

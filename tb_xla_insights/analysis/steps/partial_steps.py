@@ -10,13 +10,13 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import (
     find_unrecorded_work,
-    recorded_steps_at,
     step_annotation_rows,
     steps_of_best_source,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing
 
 
 @memoised
@@ -56,10 +56,10 @@ def steps_outside_device_record(trace: Trace) -> tuple[int, int]:
 
 
 def _annotations_of_steps(trace: Trace) -> Int32:
-    """Returns the annotations whose names occur on annotations inside steps."""
-    rows = trace.annotations
-    rows = rows[~np.isin(rows, step_annotation_rows(trace))]
-    inside = recorded_steps_at(trace, trace.start_ps[rows]) >= 0
+    """Returns the annotations whose names occur on annotations inside those of steps."""
+    steps, rows = step_annotation_rows(trace), trace.annotations
+    rows = rows[~np.isin(rows, steps)]
+    inside = nearest_enclosing(trace.parent, rows, steps) >= 0
     return rows[np.isin(trace.metadata_index[rows], trace.metadata_index[rows[inside]])]
 
 

@@ -33,8 +33,8 @@ _STEP_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `row` is the event that it comes from: the annotation, the event on the device's Steps line, the marker
-    at its end, or the run that it starts with."""
+    """One step. `row` is the event that it comes from: the annotation at its start, the event on the device's Steps
+    line, the marker at its end, or the run that it starts with."""
 
     name: str
     number: int | None
@@ -81,10 +81,11 @@ def find_unrecorded_work(trace: Trace) -> UnrecordedWork:
 def steps_of_best_source(trace: Trace) -> list[Step]:
     """Returns all steps of one host in order of time, whether or not their work is recorded.
 
-    Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others); a `Steps` line
+    Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others), where a step
+    lasts from one annotation's start to the next one's, and the last step to the end of its annotation; a `Steps` line
     of a device; step markers on the driving thread except torch.compile's, where a step lasts from one marker's end to
     the next one's; the rhythm of program runs, where a step lasts from one run to the next of the program that marks
-    the loop. (docs/definitions.md, "Step")
+    the loop. Steps follow each other without a break, except those of a `Steps` line. (docs/definitions.md, "Step")
     """
     for steps_of_source in (
         _steps_of_annotations,
@@ -106,6 +107,16 @@ def recorded_times(trace: Trace) -> tuple[Int64, Int64]:
     return start, end
 
 
+def annotated_times(trace: Trace) -> tuple[Int64, Int64]:
+    """Returns start and end of the annotation of each recorded step, between which the host is between steps; of steps
+    from other sources, the steps' times."""
+    start, end = recorded_times(trace)
+    steps = recorded_steps(trace)
+    if steps and steps[0].source == "annotation":
+        end = trace.end_ps[np.array([step.row for step in steps], np.int32)]
+    return start, end
+
+
 def recorded_steps_at(trace: Trace, instants: Int64) -> Int32:
     """Returns the recorded step at each of some instants, -1 outside of steps."""
     start, end = recorded_times(trace)
@@ -123,9 +134,15 @@ def _steps_of_annotations(trace: Trace) -> Iterator[Step]:
     rows = step_annotation_rows(trace)
     is_function = has_tag(trace, "function_run")[trace.metadata_index[rows]]
     rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
+    rows = rows[np.argsort(trace.start_ps[rows], kind="stable")]
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
-    for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
-        yield _step(trace, row, trace.name(row), None if number < 0 else number, "annotation")
+    starts = trace.start_ps[rows]
+    ends = np.append(starts[1:], trace.end_ps[rows[-1:]])
+    for row, number, start, end in zip(
+        rows.tolist(), numbers.tolist(), starts.tolist(), ends.tolist(), strict=True
+    ):
+        step_number = None if number < 0 else number
+        yield Step(trace.name(row), step_number, "annotation", trace.host, start, end - start, row)
 
 
 def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
@@ -140,10 +157,15 @@ def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
 
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
-    """Returns the outermost of some events on the driving thread; on all threads if it has none."""
+    """Returns the outermost of some events on the driving thread; if it has none, on the thread on which they last
+    longest: a loop is one thread's."""
     rows = outermost_rows(trace.parent, rows)
     on_driving_thread = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
-    return on_driving_thread if on_driving_thread.size else rows
+    if on_driving_thread.size or not rows.size:
+        return on_driving_thread
+    lines = trace.lines_of(rows)
+    longest: Int32 = rows[lines == np.bincount(lines, trace.duration_ps[rows]).argmax()]
+    return longest
 
 
 def _steps_of_steps_line(trace: Trace) -> Iterator[Step]:
@@ -152,7 +174,9 @@ def _steps_of_steps_line(trace: Trace) -> Iterator[Step]:
         if line.name == "Steps" and line.count and trace.planes[line.plane].name.startswith("/device:"):
             for row in range(line.first, line.rows.stop):
                 match = _STEP_NUMBER.search(trace.name(row))
-                yield _step(trace, row, trace.name(row), int(match[1]) if match else None, "steps_line")
+                number = int(match[1]) if match else None
+                start, duration = int(trace.start_ps[row]), int(trace.duration_ps[row])
+                yield Step(trace.name(row), number, "steps_line", trace.host, start, duration, row)
             return
 
 
@@ -207,8 +231,3 @@ def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
         if equal and equal >= min_equal:
             return runs
     return []
-
-
-def _step(trace: Trace, row: int, name: str, number: int | None, source: Source) -> Step:
-    start, duration = int(trace.start_ps[row]), int(trace.duration_ps[row])
-    return Step(name, number, source, trace.host, start, duration, row)
