@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.findings.callback import host_callback
@@ -16,6 +17,7 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
+from tb_xla_insights.analysis.findings.place import place_of
 from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.tracing import tracing_bound
@@ -55,10 +57,11 @@ def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> li
 def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
     for finder in _FINDERS:
-        remaining_before_ps = facts.ledger.remaining_ps.sum(axis=1)
+        remaining_before_ps = facts.ledger.remaining_ps.copy()
         if (finding := finder(facts)) is not None:
-            drafts.append(finding)
-            facts.ledger.explained[finding.id] = remaining_before_ps - facts.ledger.remaining_ps.sum(axis=1)
+            taken_ps = remaining_before_ps - facts.ledger.remaining_ps
+            drafts.append(replace(finding, where=place_of(facts.trace, facts.ledger, finding, taken_ps)))
+            facts.ledger.explained[finding.id] = taken_ps.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}
     facts.ledger.explained = {id_: ps for id_, ps in facts.ledger.explained.items() if id_ in ids}
