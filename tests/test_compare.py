@@ -17,7 +17,7 @@ from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
 from tb_xla_insights.compare.document import comparison_view
-from tb_xla_insights.compare.sentences import chance_text
+from tb_xla_insights.compare.sentences import step_chance_text
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
@@ -227,7 +227,7 @@ def test_too_few_steps_without_a_compilation_are_named_as_such() -> None:
         steps=durations, sample=StepSample(durations, range(5)), rare_compile_times_ps=[US, US]
     )
     b: Any = SimpleNamespace(**vars(a) | {"rare_compile_times_ps": []})
-    assert plain(chance_text(a, b, {"p": None})) == (
+    assert plain(step_chance_text(a, b, {"p": None})) == (
         "5 steps in A and 5 steps in B: too few to distinguish a difference from chance; capture at least 4 of each "
         "without a compilation. A compiled in 2 of 5 steps (2.00 µs); this counts in the means, but not in the test of "
         "medians."

@@ -133,14 +133,65 @@ def test_ops_that_are_new_gone_or_changed(before: SessionTrace, tmp_path: Path) 
     ops |= {"fusion.5": ("Training_Step/attention", 90_000), "fusion.6": ("Training_Step/attention", 60_000)}
     ops |= {"dot.9": ("Training_Step/loss", 50_000)}
     result = work(before, write_session(tmp_path / "b", ops, 2))
-    assert notable(result["ops"]) == {
-        "fusion.1": ("changed", "better"), "dot.9": ("only_b", "worse"), "copy-done.3": ("only_a", "better"),
-    }  # fmt: skip
+    assert notable(result["ops"]) == {"fusion.1": ("changed", "better")}
+    assert {
+        (*row["ops_a"], *row["ops_b"]): (row["presence"], row["verdict"])
+        for row in result["ops"]
+        if row["presence"].startswith("only")
+    } == {("dot.9",): ("only_b", None), ("copy-done.3",): ("only_a", None)}
     (changed,) = (row for row in result["ops"] if row["presence"] == "changed")
     assert (changed["ops_b"], changed["count"]) == (["fusion.5", "fusion.6"], [1, 2])
     assert {row["path"]: row["presence"] for row in result["annotations"]} == {
         "Training_Step/attention": "both", "Training_Step/mlp": "both", "Training_Step/loss": "only_b", None: "only_a",
     }  # fmt: skip
+
+
+def kernels_of(tmp_path: Path, name: str, duration_ps: int, seed: int, ops: Ops = OPS) -> SessionTrace:
+    """A session with two kernels of this name and time each, in a scope of the same name."""
+    kernel = (f"Training_Step/attention/{name}", duration_ps)
+    return write_session(
+        tmp_path / f"{seed}", {**ops, f"{name}.7": kernel, f"{name}.{seed + 8}": kernel}, seed
+    )
+
+
+@pytest.mark.parametrize(
+    ("name_a", "name_b"),
+    [("RPA-bq_32-bkvp_64-p_64-", "RPA-bq_64-bkvp_128-p_64-"), ("_fwd_128_64", "_fwd_64_64")],
+)
+def test_a_kernel_with_other_tuned_sizes_is_the_same(tmp_path: Path, name_a: str, name_b: str) -> None:
+    a, b = kernels_of(tmp_path, name_a, 60_000, 1), kernels_of(tmp_path, name_b, 80_000, 2)
+    document = comparison_document(a, b)
+    [row] = [row for row in document["device_work"]["ops"] if name_a in row["ops_a"][0]]
+    assert (row["count"], row["presence"], row["verdict"]) == ([2, 2], "changed", "worse")
+    assert row["difference_ps"] == pytest.approx(40_000, rel=0.2)
+    path = f"Training_Step/attention/{name_a}"
+    [row] = [row for row in document["device_work"]["annotations"] if row["path"] == path]
+    assert (row["presence"], row["verdict"]) == ("changed", "worse")
+    assert {row["presence"] for row in document["device_work"]["annotations"]} == {"both", "changed"}
+
+
+def test_another_kernel_is_compared_at_the_innermost_common_path(tmp_path: Path) -> None:
+    """The ops of both are inside of attention, whose own op is the same."""
+    a, b = kernels_of(tmp_path, "splash", 60_000, 1), kernels_of(tmp_path, "flash", 60_000, 2)
+    rows = {row["path"]: row for row in work(a, b)["annotations"]}
+    assert set(rows) == {"Training_Step/attention", "Training_Step/mlp", None}
+    row = rows["Training_Step/attention"]
+    assert (row["presence"], row["verdict"]) == ("changed", "same")
+    assert row["a_ps"] == pytest.approx(320_000, rel=0.02)
+
+
+def test_what_is_new_or_gone_is_named_as_such(before: SessionTrace, tmp_path: Path) -> None:
+    with_loss = write_session(tmp_path / "b", {**OPS, "dot.9": ("Training_Step/loss", 90_000)}, 2)
+    for a, b, sentence in (
+        (before, with_loss, "On the device, Training_Step/loss is new and takes 90.9 ns per step and core."),
+        (
+            with_loss,
+            before,
+            "On the device, Training_Step/loss is gone, which took 90.9 ns per step and core.",
+        ),
+    ):
+        text = comparison_document(a, b)["verdict"]["text"].replace("\u202f", " ")
+        assert text.endswith(sentence), text
 
 
 def test_renumbered_ops_are_not_matched_by_name() -> None:
@@ -192,7 +243,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         ("little", "worse=1", 1, "2.0 %"),
         ("same", "worse=0", 0, ""),
         ("few", "worse", 0, "too few to distinguish a difference from chance"),
-        ("none", "worse", 0, "B has no steps to compare"),
+        ("none", "worse", 0, "B has no steps, and no program runs in both"),
     ],
 )
 def test_a_worse_session_fails_a_pipeline(

@@ -1,4 +1,4 @@
-/** Times of device ops in both sessions, by annotation and by op, sorted by the difference per step. */
+/** Times of device ops in both sessions, by annotation and by op, sorted by the difference per step or run. */
 
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
@@ -15,8 +15,8 @@ import { VERDICT_COLUMN } from './verdict.js';
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {CompareAnswer['device_work']['annotations'][number]} AnnotationRow */
 
-/** Which sessions have an op or annotation, as printed beside it. */
-const PRESENCE = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
+/** Which sessions have an op or annotation, as printed beside it: B lacks what is gone, A what is new. */
+const PRESENCE = { both: '', only_a: 'gone', only_b: 'new', changed: 'changed' };
 
 /** `−18.3 %`; negligible differences have no sign. @param {number|null} difference share of a step */
 function stepShare(difference) {
@@ -75,7 +75,8 @@ function coverage({ all, without_annotation }, key) {
  * @param {CompareAnswer} comparison
  * @param {Set<string>} annotationPaths of all annotations of both sessions
  */
-export function deviceCards({ device_work: { annotations, ops }, device_time, row_counts }, annotationPaths) {
+export function deviceCards({ verdict, device_work: { annotations, ops }, device_time, row_counts }, annotationPaths) {
+  const unit = verdict.program === null ? 'step' : 'run';
   const names = shortPathNames(ops.map(({ annotation }) => annotation), annotationPaths);
   if (!annotations.length) return [];
   const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
@@ -86,7 +87,7 @@ export function deviceCards({ device_work: { annotations, ops }, device_time, ro
     tableCard(
       'Device time by annotation',
       {
-        note: `own time per step and core; covered by annotations: ${coverage(device_time, 'a_ps')} of A, ` +
+        note: `own time per ${unit} and core; covered by annotations: ${coverage(device_time, 'a_ps')} of A, ` +
           `${coverage(device_time, 'b_ps')} of B` +
           listedRows(annotations, row_counts.device_annotations, byDifference),
         class: 'across list-card compact',
@@ -115,7 +116,7 @@ export function deviceCards({ device_work: { annotations, ops }, device_time, ro
     tableCard(
       'Device time by op',
       {
-        note: `per step and core${listedRows(ops, row_counts.device_ops, byDifference)}`,
+        note: `per ${unit} and core${listedRows(ops, row_counts.device_ops, byDifference)}`,
         class: 'across list-card compact',
       },
       {

@@ -193,6 +193,8 @@ export function compareView(app) {
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
     const { a, b, chance, step, gaps, programs, compiles, row_counts } = comparison;
+    const { program } = comparison.verdict;
+    const stepCounts = `${plural(a.steps, 'step')} and ${plural(b.steps, 'step')}`;
     /** Link state in which B is the open session; the link may name the next B already. */
     const swapped = { s: requestedName ?? '', c: session?.session.name };
     const sentence = comparison.verdict.text;
@@ -218,6 +220,17 @@ export function compareView(app) {
     const annotationPaths = new Set(comparison.annotations.map(({ path }) => path));
     const phases = comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host }));
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
+    /** The time `key` of a run of each program. @param {string} note @param {typeof TABLES.run_differences} definition
+     * @param {'device'|'overhead'} key */
+    const programCard = (note, definition, key) =>
+      pairCard(
+        'Executions',
+        `${note}${listedRows(programs, row_counts.programs, 'with most device time')}`,
+        definition,
+        programs.map((row) => ({ ...row, ...row[key] })),
+        (row) => [code(row.program), row.match === 'base' ? ` in B ${row.program_b}` : ''],
+        { isWide: true },
+      );
     fill(
       element,
       headingCard(
@@ -226,21 +239,19 @@ export function compareView(app) {
         h('p', { class: 'lead' }, before, h('b', null, boldText), after),
         chance.text ? h('p', { class: 'secondary' }, chance.text) : null,
       ),
-      h(
+      (step.a || step.b) && h(
         'div',
         { class: 'side' },
         card(
           'One step, same axis',
           { note: 'the step of median length of each session, from its start; one device' },
-          step.a || step.b
-            ? stepStrip(
-                [
-                  ['A', step.a],
-                  ['B', step.b],
-                ],
-                (name, state) => app.open(name === 'A' ? state : { ...swapped, ...state }),
-              )
-            : h('p', { class: 'secondary' }, 'Neither session has steps.'),
+          stepStrip(
+            [
+              ['A', step.a],
+              ['B', step.b],
+            ],
+            (name, state) => app.open(name === 'A' ? state : { ...swapped, ...state }),
+          ),
         ),
         pairCard(
           'Host time per step, by class',
@@ -256,7 +267,7 @@ export function compareView(app) {
         { class: 'side' },
         tableCard(
           'Differences',
-          { note: `${plural(a.steps, 'step')} and ${plural(b.steps, 'step')}`, class: 'tight' },
+          { note: program ? `runs of ${cutMiddle(program, 32)}` : stepCounts, class: 'tight' },
           {
             testid: 'compare-table',
             fixed: true,
@@ -292,15 +303,8 @@ export function compareView(app) {
             ({ path }) => ownName(path, annotationPaths),
             { isWide: true },
           ),
-        programs.length > 0 &&
-          pairCard(
-            'Executions',
-            `overhead of a run${listedRows(programs, row_counts.programs, 'with most device time')}`,
-            TABLES.overhead_differences,
-            programs.map((row) => ({ ...row, ...row.overhead })),
-            ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
-            { isWide: true },
-          ),
+        program && programCard('device time of a run', TABLES.run_differences, 'device'),
+        programs.length > 0 && programCard('overhead of a run', TABLES.overhead_differences, 'overhead'),
         compiles.length > 0 &&
           pairCard(
             'Compilations',
@@ -314,7 +318,7 @@ export function compareView(app) {
       h(
         'div',
         { class: 'side' },
-        pairCard(
+        (gaps.idle.a_ps ?? gaps.idle.b_ps) !== null && pairCard(
           'Idle time',
           'per step and core, by what the host did',
           TABLES.idle_differences,

@@ -196,13 +196,13 @@ export interface ChainLink {
 
 /** Result of the significance test for the difference in the verdict. */
 export interface Chance {
-  /** Name of the figure in `measures`. */
-  measure: string;
+  /** Name of the figure in `measures`; `null` if the verdict is `unknown`. */
+  measure: string | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
   p: number | null;
   /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, or if none was tested. */
   share: number | null;
-  /** The same in words; `null` if a session has no steps. */
+  /** The same in words; `null` if the verdict is `unknown`. */
   text: string | null;
 }
 
@@ -398,10 +398,12 @@ export interface CompareAnswer {
 
 /** What the comparison says in one to three sentences. */
 export interface CompareVerdict {
-  /** The sentences: how B's steps differ from A's, and why. */
+  /** The sentences: how B's steps, or runs, differ from A's, and why. */
   text: string;
-  /** The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no steps. */
+  /** The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no steps, and no program runs in both. */
   verdict: "better" | "worse" | "same" | "chance" | "few" | "unknown" | null;
+  /** The program, as named in A, by whose runs the sessions are compared, because one has no steps; `null`: by steps, or not at all. */
+  program: string | null;
 }
 
 /** One path of annotations. */
@@ -436,7 +438,7 @@ export interface ComparedCompiles {
   count: number[];
 }
 
-/** Own time of ops per step and core; empty where a session has no steps, or recorded no ops. */
+/** Own time of ops per step and core, or per run and core of the verdict's program; empty where a session recorded no ops. */
 export interface ComparedDeviceWork {
   /** By annotation; the differences add up to that of all ops. The largest difference first. */
   annotations: ComparedWork[];
@@ -474,7 +476,7 @@ export interface ComparedOp {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step; `null` if A has no steps. */
+  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
   of_step: number | null;
   /** Name of the program, A's where A has it. */
   program: string;
@@ -511,11 +513,11 @@ export interface ComparedProgram {
   /** Mean host time of a run: the sum of the following three; `null` if no launch is known. */
   host: TimePair;
   /** Mean device time of a run. */
-  device: TimePair;
+  device: TestedTimePair;
   /** Mean queue time of the runs whose launch is known. */
   queue: TimePair;
   /** Mean overhead of the runs whose launch is known. */
-  overhead: TimePair;
+  overhead: TestedTimePair;
 }
 
 /** One of the two sessions. */
@@ -558,7 +560,7 @@ export interface ComparedWork {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step; `null` if A has no steps. */
+  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
   of_step: number | null;
   /** Path of the annotation; `null`: ops without one. */
   path: string | null;

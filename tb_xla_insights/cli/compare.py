@@ -122,8 +122,11 @@ def _is_worse(document: dict[str, Any], share: float) -> bool:
     increase = step_increase(document)
     if increase <= share:
         return False
-    is_per_sample = document["chance"]["measure"] == "samples_median"
-    subject = "its time per sample is" if is_per_sample else "its steps are"
+    subjects = {
+        "samples_median": "its time per sample is",
+        "run_median": f"its runs of {document['verdict']['program']} are",
+    }
+    subject = subjects.get(document["chance"]["measure"], "its steps are")
     printing.print_note(f"B is worse than A: {subject} {units.share(increase)} longer, beyond chance")
     return True
 

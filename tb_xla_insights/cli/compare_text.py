@@ -23,6 +23,7 @@ from tb_xla_insights.tables.comparison import (
     OP_DIFFERENCES,
     OVERHEAD_DIFFERENCES,
     PHASE_DIFFERENCES,
+    RUN_DIFFERENCES,
     pair_table,
 )
 from tb_xla_insights.tables.definition import Definition
@@ -67,35 +68,43 @@ def _print_sessions(out: Console, document: Document) -> None:
     names = short_names(paths)
     phases = [(names[row["path"]], row["host"]) for row in annotations if row["phase"]]
     _print_differences(out, PHASE_DIFFERENCES, phases)
-    _print_device_work(out, document["device_work"], names)
+    unit = "run" if document["verdict"]["program"] else "step"
+    _print_device_work(out, document["device_work"], names, unit)
     gaps = document["gaps"]
     idle = [(label(row["class"]), row) for row in gaps["classes"]] + [(SHORT_GAPS, gaps["small"])]
     _print_differences(out, IDLE_DIFFERENCES, idle, summed=True)
-    _print_differences(out, OVERHEAD_DIFFERENCES, _overhead_rows(document["programs"]))
+    programs = document["programs"]
+    if document["verdict"]["program"]:
+        _print_differences(out, RUN_DIFFERENCES, _program_rows(programs, "device"))
+    _print_differences(out, OVERHEAD_DIFFERENCES, _program_rows(programs, "overhead"))
     _print_differences(out, COMPILE_DIFFERENCES, [(row["module"], row) for row in document["compiles"]])
     if document["lazy_dynamo"]:
         _print_lazy_dynamo(out, document["lazy_dynamo"])
 
 
-def _print_device_work(out: Console, work: Document, names: Mapping[str, str]) -> None:
-    """Prints device time by annotation and by op: notable differences first, then the largest others. `names`: short
-    ones of annotations, by path."""
+def _print_device_work(out: Console, work: Document, names: Mapping[str, str], unit: str) -> None:
+    """Prints device time per `unit`, by annotation and by op: notable differences first, then the largest others.
+    `names`: short ones of annotations, by path."""
     from tb_xla_insights.analysis.propagation.path_names import path_text
 
     def name_of(path: str | None) -> str:
         return "no annotation" if path is None else names.get(path) or path_text(path)
 
     cells = {"path": lambda row: "no annotation" if row["path"] is None else path_text(row["path"])}
-    _print_step_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells)
+    _print_work_differences(out, ANNOTATION_DIFFERENCES, work["annotations"], cells, unit)
     cells = {
         "name": lambda row: units.cut_middle(op_names_text(row)),
         "annotation": lambda row: name_of(row["annotation"]),
     }
-    _print_step_differences(out, OP_DIFFERENCES, work["ops"], cells)
+    _print_work_differences(out, OP_DIFFERENCES, work["ops"], cells, unit)
 
 
-def _print_step_differences(
-    out: Console, definition: Definition, rows: Sequence[Document], cells: Mapping[str, Callable[[Any], str]]
+def _print_work_differences(
+    out: Console,
+    definition: Definition,
+    rows: Sequence[Document],
+    cells: Mapping[str, Callable[[Any], str]],
+    unit: str,
 ) -> None:
     differing_rows = [row for row in rows if row["difference_ps"]]
     if not differing_rows:
@@ -109,17 +118,18 @@ def _print_step_differences(
     cells = {
         **cells,
         **_CELLS,
-        "of_step": _step_share_text,
+        "of_step": _share_text,
         "presence": lambda row: PRESENCE_TEXTS[row["presence"]],
     }
-    out.print(elements.table(definition, shown_rows, cells, title=definition.title + count_note))
+    title = definition.title.format(unit=unit) + count_note
+    out.print(elements.table(definition, shown_rows, cells, title=title))
 
 
-def _step_share_text(row: Document) -> str:
-    step = units.share(abs(row["of_step"]))
-    if not step[0].isdigit():  # a share shown as `<` has no sign
-        return step
-    return f"{'+' if row['of_step'] > 0 else '−'}{step}"
+def _share_text(row: Document) -> str:
+    share = units.share(abs(row["of_step"]))
+    if not share[0].isdigit():  # a share shown as `<` has no sign
+        return share
+    return f"{'+' if row['of_step'] > 0 else '−'}{share}"
 
 
 def _is_notable(row: Document) -> bool:
@@ -127,12 +137,10 @@ def _is_notable(row: Document) -> bool:
     return row["verdict"] in ("worse", "better") and abs(row["of_step"]) >= _MIN_SHARE
 
 
-def _overhead_rows(rows: Sequence[Document]) -> list[tuple[str, Document]]:
+def _program_rows(rows: Sequence[Document], key: str) -> list[tuple[str, Document]]:
+    """Returns the time `key` of a run of each program, and its names."""
     return [
-        (
-            row["program"] if row["match"] != "base" else f"{row['program']} / {row['program_b']}",
-            row["overhead"],
-        )
+        (row["program"] if row["match"] != "base" else f"{row['program']} / {row['program_b']}", row[key])
         for row in rows
     ]
 

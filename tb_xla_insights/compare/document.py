@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.compare.device import compare_device_work
+from tb_xla_insights.compare.executions import main_pair
 from tb_xla_insights.compare.lazy_dynamo import compare_lazy_dynamo
 from tb_xla_insights.compare.matching import (
     compare_compiles,
@@ -15,7 +16,7 @@ from tb_xla_insights.compare.matching import (
     match_steps,
 )
 from tb_xla_insights.compare.measures import class_rows, measure_rows, time_pair
-from tb_xla_insights.compare.sentences import chance_text, compare_verdict, headline_row
+from tb_xla_insights.compare.sentences import chance, compare_verdict
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
 from tb_xla_insights.compare.step import default_step_view
@@ -40,31 +41,26 @@ def compare(
     """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
     recorded numbers.
 
-    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: a few sentences on the steps.
-    `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
-    `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless
-    one session is lazy and the other dynamo.
+    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: a few sentences on the steps, or
+    on the runs of `program` if a session has no steps. `chance`: the test result of the verdict's row (`measure`): `p`,
+    `share` and a sentence. `measures`, `classes`, `steps`, `annotations`, `device_work`, `programs`, `gaps`,
+    `compiles`: values of both. `lazy_dynamo`: None unless one session is lazy and the other dynamo.
     """
     totals_a, totals_b = SessionTotals(a, samples_per_step[0]), SessionTotals(b, samples_per_step[1])
     views = {"a": executions(a), "b": executions(b)}
     test = PermutationTest(totals_a.sample, totals_b.sample)
-    measures, classes = measure_rows(totals_a, totals_b, test), class_rows(totals_a, totals_b, test)
-    headline = headline_row(totals_a, totals_b, measures)
     programs = match_programs(totals_a, totals_b)
-    device_work = compare_device_work(totals_a, totals_b, test, programs)
+    pair = main_pair(totals_a, totals_b, programs)
+    measures, classes = measure_rows(totals_a, totals_b, test, pair), class_rows(totals_a, totals_b, test)
+    device_work = compare_device_work(totals_a, totals_b, test, programs, pair)
     between = {side: view["between"] for side, view in views.items()}
     order = {side: _program_order(view) for side, view in views.items()}
     return {
         "schema": SCHEMA_VERSION,
         "a": totals_a.document(),
         "b": totals_b.document(),
-        "verdict": compare_verdict(totals_a, totals_b, measures, classes, device_work),
-        "chance": {
-            "measure": headline["name"],
-            "p": headline["p"],
-            "share": headline["chance"],
-            "text": chance_text(totals_a, totals_b, headline),
-        },
+        "verdict": compare_verdict(totals_a, totals_b, pair, measures, classes, device_work, programs),
+        "chance": chance(totals_a, totals_b, pair, measures),
         "measures": measures,
         "classes": classes,
         "steps": match_steps(totals_a, totals_b),

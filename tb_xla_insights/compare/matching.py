@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.propagation.path_names import outer_path, own_name
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.compare.executions import ExecutionPair
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
+from tb_xla_insights.compare.names import unique_names, without_last_number
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
-from tb_xla_insights.compare.significance import PermutationTest
+from tb_xla_insights.compare.significance import PermutationResult, PermutationTest
 from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 
 if TYPE_CHECKING:
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
         ComparedSteps,
         StepPair,
     )
-    from tb_xla_insights.schema.differences import GapClass, TimePair
-
-_GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
-"""PyTorch/XLA appends the size of the graph to a program's name."""
+    from tb_xla_insights.schema.differences import BetterDirection, GapClass, TestedTimePair, TimePair
 
 
 def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
@@ -126,18 +124,20 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
 
     `match` is `name` if both sessions have the name; `base` if the two names differ only in the number at their end,
     and what precedes the number is unique among the programs that only one session has; None if a program has no
-    partner. `a` and `b` are totals; `host`, `device`, `queue` and `overhead` are mean times of a run.
+    partner. `a` and `b` are totals; `host`, `device`, `queue` and `overhead` are mean times of a run. Device time and
+    overhead are tested over the executions; queue time is the host's lead, of which neither direction is better.
     """
     only_a = [name for name in a.programs if name not in b.programs]
     only_b = [name for name in b.programs if name not in a.programs]
-    bases_a, bases_b = _unique_base_names(only_a), _unique_base_names(only_b)
+    bases_a, bases_b = (unique_names(names, without_last_number) for names in (only_a, only_b))
     renamed = {bases_a[base]: bases_b[base] for base in bases_a if base in bases_b}
-    matched = set(renamed.values())
+    matched, better = set(renamed.values()), better_step_time(a, b)
     rows: list[ComparedProgram] = []
     for name in [*a.programs, *(name for name in only_b if name not in matched)]:
         name_b = renamed.get(name, name)
         totals_a, totals_b = a.programs.get(name), b.programs.get(name_b)
         times = a.mean_times(name), b.mean_times(name_b)
+        pair = ExecutionPair(a, b, name, name_b) if totals_a and totals_b else None
         rows.append(
             {
                 "program": name,
@@ -147,9 +147,9 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
                 "a": totals_a,
                 "b": totals_b,
                 "host": _time_pair(times, "host_ps"),
-                "device": _time_pair(times, "device_ps"),
+                "device": _tested(times, "device_ps", better, pair.test_device_time() if pair else None),
                 "queue": _time_pair(times, "queue_ps"),
-                "overhead": _time_pair(times, "overhead_ps"),
+                "overhead": _tested(times, "overhead_ps", better, pair.test_overhead() if pair else None),
             }
         )
     return sorted(
@@ -157,17 +157,19 @@ def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
     )
 
 
-def _unique_base_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns the names by what precedes the number at their end, where that is unique."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(_GRAPH_SIZE_SUFFIX.sub("", name), []).append(name)
-    return {base: group[0] for base, group in groups.items() if len(group) == 1}
-
-
 def _time_pair(times: Iterable[Mapping[str, int | None]], key: str) -> TimePair:
     """Returns a mean time of a run, from those of both sessions."""
     return time_pair(*(session.get(key) for session in times))
+
+
+def _tested(
+    times: Iterable[Mapping[str, int | None]],
+    key: str,
+    better: BetterDirection | None,
+    result: PermutationResult | None,
+) -> TestedTimePair:
+    pair = _time_pair(times, key)
+    return judged_time_pair(pair["a_ps"], pair["b_ps"], better, result)
 
 
 def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:

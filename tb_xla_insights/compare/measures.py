@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.compare.executions import ExecutionPair
 from tb_xla_insights.compare.session_totals import IDLE_CLASSES, Row, SessionTotals
 from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, median_test
 
@@ -88,8 +89,11 @@ def better_step_time(a: SessionTotals, b: SessionTotals) -> BetterDirection | No
     return None if differ_in_step_size(a, b) else "lower"
 
 
-def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[Measure]:
-    """Returns the rows of the figures. Rows that are zero or unknown on both sides are left out, except for step times.
+def measure_rows(
+    a: SessionTotals, b: SessionTotals, test: PermutationTest, pair: ExecutionPair | None
+) -> list[Measure]:
+    """Returns the rows of the figures, those of the executions of `pair` first. Rows that are zero or unknown on both
+    sides are left out, except for known times of steps and runs.
 
     Times and counts of steps are per step; device work, idle time (both as in the report's `step_idle`) and overhead
     are per step and core. Figures with a value per step are tested and judged: means by the difference of means,
@@ -147,8 +151,37 @@ def measure_rows(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> l
         step_mean("reads", "Reads from the device per step", _value_of("from_device"), "count"),
         total("stall_share", "Stalled share of the devices’ spans", "share", _stall_share),
     ]  # fmt: skip
-    step_times, values = ("step_median", "step_mean"), ("a", "b", "a_ps", "b_ps")
-    return [row for row in rows if row["name"] in step_times or any(row.get(key) for key in values)]
+    rows = [*(_execution_rows(a, b, pair) if pair else []), *rows]
+    times, values = ("step_median", "step_mean", "run_median"), ("a", "b", "a_ps", "b_ps")
+    return [
+        row
+        for row in rows
+        if any(row.get(key) or (row["name"] in times and row.get(key) is not None) for key in values)
+    ]
+
+
+def _execution_rows(a: SessionTotals, b: SessionTotals, pair: ExecutionPair) -> list[Measure]:
+    """Returns the rows of a program's executions: medians and means of their times, the parts of the means, and the
+    number of ops."""
+    better = better_step_time(a, b)
+    times = a.mean_times(pair.program), b.mean_times(pair.program_b)
+    label = "Time of a run without queue" if pair.overheads_ps else "Device time of a run"
+    keys = ("device_ps", "overhead_ps") if pair.overheads_ps else ("device_ps",)
+    mean_a, mean_b = (sum(mean[key] or 0 for key in keys) for mean in times)
+
+    def part(name: str, label: str, key: str, result: PermutationResult | None) -> Measure:
+        return _row(name, label, "ps", (times[0][key], times[1][key]), better if result else None, result)
+
+    rows = [
+        _row("run_median", f"{label}, median", "ps", pair.medians_ps, better, pair.test_median()),
+        _row("run_mean", f"{label}, mean", "ps", (mean_a, mean_b), better, pair.test_mean()),
+    ]
+    if pair.overheads_ps:
+        rows.append(part("run_device", "Device time of a run", "device_ps", pair.test_device_time()))
+        rows.append(part("run_overhead", "Overhead of a run", "overhead_ps", pair.test_overhead()))
+    rows.append(part("run_queue", "Queue time of a run", "queue_ps", None))
+    ops = a.ops_per_run(pair.program), b.ops_per_run(pair.program_b)
+    return [*rows, _row("run_ops", "Ops of a run", "count", ops, None)]
 
 
 def _row(

@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.analysis.launches.executions import MAX_EXECUTIONS
+from tb_xla_insights.analysis.propagation.path_names import path_text
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
-from tb_xla_insights.english import join_words
-from tb_xla_insights.units import MISSING, NARROW_SPACE, brief_time, brief_times, count, rate, samples, share
+from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.units import (
+    MISSING,
+    NARROW_SPACE,
+    brief_time,
+    brief_times,
+    count,
+    cut_middle,
+    rate,
+    samples,
+    share,
+)
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import ComparedDeviceWork, CompareVerdict
+    from tb_xla_insights.compare.executions import ExecutionPair
+    from tb_xla_insights.schema.compare import Chance, ComparedDeviceWork, CompareVerdict, Verdict
 
-PRESENCE_TEXTS = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
-"""Which sessions have an op or annotation, as printed beside it."""
+PRESENCE_TEXTS = {"both": "", "only_a": "gone", "only_b": "new", "changed": "changed"}
+"""Which sessions have an op or annotation, as printed beside it: B lacks what is gone, A what is new."""
 
 VERDICT_TEXTS = {
     "better": "▲ better",
@@ -42,37 +55,66 @@ def ratio_text(ratio: float, decimals: int = 2) -> str:
     return f"{ratio:.{decimals}f}×"
 
 
-def headline_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any]:
-    """Returns the row of the headline: the median step, or samples per second if steps differ in size."""
-    name = "samples_median" if differ_in_step_size(a, b) else "step_median"
+def _headline_row(
+    a: SessionTotals, b: SessionTotals, pair: ExecutionPair | None, measures: Rows
+) -> Mapping[str, Any] | None:
+    """Returns the row of the headline: the median step, or samples per second if steps differ in size; without steps
+    the median run of `pair`; None if the sessions have neither in common."""
+    if not pair and not (a.steps and b.steps):
+        return None
+    name = "run_median" if pair else "samples_median" if differ_in_step_size(a, b) else "step_median"
     return next(row for row in measures if row["name"] == name)
 
 
 def compare_verdict(
-    a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows, work: ComparedDeviceWork
+    a: SessionTotals,
+    b: SessionTotals,
+    pair: ExecutionPair | None,
+    measures: Rows,
+    classes: Rows,
+    work: ComparedDeviceWork,
+    programs: Rows,
 ) -> CompareVerdict:
-    """Returns one to three sentences on the steps (`text`), and the verdict of the headline's row (`verdict`; `unknown`
-    if a session has no steps)."""
-    if not a.median_ps or not b.median_ps:
-        subject = "Neither session has" if not a.median_ps and not b.median_ps else _side_without_steps(a)
-        return {"text": f"{subject} steps to compare; only totals are compared.", "verdict": "unknown"}
-    row = headline_row(a, b, measures)
-    if differ_in_step_size(a, b):
-        return {"text": _rate_sentence(a, b, row["verdict"]), "verdict": row["verdict"]}
-    sentence = f"{_step_sentence(a, b, row['verdict'])}{_rare_compiles_clause(a, b)}."
-    reasons = f"{_class_reasons(a, b, measures, classes)}{_device_reasons(a, b, work)}"
-    return {"text": f"{sentence}{reasons}", "verdict": row["verdict"]}
+    """Returns a few sentences on the steps, or on the runs of `pair` (`text`), and the verdict of the headline's row
+    (`verdict`; `unknown` if there is none)."""
+    row = _headline_row(a, b, pair, measures)
+    verdict: Verdict = row["verdict"] if row else "unknown"
+    if not row:
+        text = f"{_without_steps(a, b)}, and no program runs in both: only totals are compared."
+    elif pair:
+        runs = f"runs of {_program_name(pair)}"
+        sentence = f"{_time_sentence(pair.medians_ps, verdict, runs, 'run')}."
+        reasons = _run_reasons(pair, measures)
+        if row["verdict"] in ("better", "worse"):
+            reasons += _device_reasons(pair.medians_ps, work, "run")
+        others = _other_programs_sentence(pair, programs)
+        text = f"{_without_steps(a, b)}; compared are runs of the same program. {sentence}{reasons}{others}"
+    elif differ_in_step_size(a, b):
+        text = _rate_sentence(a, b, verdict)
+    else:
+        medians = a.median_ps or 0, b.median_ps or 0
+        sentence = f"{_time_sentence(medians, verdict, 'steps', 'step')}{_rare_compiles_clause(a, b)}."
+        reasons = f"{_class_reasons(a, b, measures, classes)}{_device_reasons(medians, work, 'step')}"
+        text = f"{sentence}{reasons}"
+    return {"text": text, "verdict": verdict, "program": pair.program if pair else None}
 
 
-def _side_without_steps(a: SessionTotals) -> str:
-    """The subject and verb of the sentence about the session without steps."""
-    return f"{'B' if a.median_ps else 'A'} has no"
+def _without_steps(a: SessionTotals, b: SessionTotals) -> str:
+    """`A has no steps`"""
+    if not a.steps and not b.steps:
+        return "Neither session has steps"
+    return f"{'B' if a.steps else 'A'} has no steps"
 
 
-_STEP_SENTENCES = {
-    "same": "B’s steps are as long as A’s at the median: {values}",
-    "chance": "B’s steps cannot be distinguished from A’s: {values} at the median may be chance",
-    "few": "B’s steps take {values} at the median ({ratio}); chance cannot be ruled out with so few steps",
+def _program_name(pair: ExecutionPair) -> str:
+    name = cut_middle(pair.program)
+    return name if pair.program_b == pair.program else f"{name} ({cut_middle(pair.program_b)} in B)"
+
+
+_TIME_SENTENCES = {
+    "same": "B’s {subject} are as long as A’s at the median: {values}",
+    "chance": "B’s {subject} cannot be distinguished from A’s: {values} at the median may be chance",
+    "few": "B’s {subject} take {values} at the median ({ratio}); chance cannot be ruled out with so few {unit}s",
 }
 _RATE_SENTENCES = {
     "same": "B is as fast as A at the median: {values}",
@@ -82,18 +124,18 @@ _RATE_SENTENCES = {
 """The sentences of verdicts that find no difference, with the values of both and the ratio B / A."""
 
 
-def _step_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
-    a_ps, b_ps = a.median_ps or 0, b.median_ps or 0
-    if text := _STEP_SENTENCES.get(verdict):
-        return text.format(
-            values=" against ".join(brief_times(b_ps, a_ps)), ratio=ratio_text(b_ps / max(a_ps, 1))
-        )
-    factor, direction = (b_ps / a_ps, "slower") if b_ps > a_ps else (a_ps / b_ps, "faster")
+def _time_sentence(medians_ps: tuple[int, int], verdict: Verdict, subject: str, unit: str) -> str:
+    a_ps, b_ps = medians_ps
+    if text := _TIME_SENTENCES.get(verdict or ""):
+        values, ratio = " against ".join(brief_times(b_ps, a_ps)), ratio_text(b_ps / max(a_ps, 1))
+        return text.format(subject=subject, values=values, ratio=ratio, unit=unit)
+    shorter, longer = sorted(medians_ps)
+    factor, direction = longer / max(shorter, 1), "slower" if b_ps > a_ps else "faster"
     difference = _difference_text(b_ps - a_ps)
-    return f"B’s steps are {ratio_text(factor)} {direction} at the median: {difference} per step"
+    return f"B’s {subject} are {ratio_text(factor)} {direction} at the median: {difference} per {unit}"
 
 
-def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
+def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: Verdict) -> str:
     (rate_a, size_a), (rate_b, size_b) = (
         (session.throughput["samples_per_s"]["median"], session.throughput["samples_per_step"])
         for session in (a, b)
@@ -101,7 +143,7 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     )
     rates = f"{rate(rate_b)} samples per second against {rate(rate_a)}"
     sizes = f" B takes {samples(size_b)} per step, A {samples(size_a)}."
-    if text := _RATE_SENTENCES.get(verdict):
+    if text := _RATE_SENTENCES.get(verdict or ""):
         return f"{text.format(values=rates, ratio=ratio_text(rate_b / rate_a))}.{sizes}"
     factor, direction = (rate_b / rate_a, "faster") if rate_b > rate_a else (rate_a / rate_b, "slower")
     return f"B is {ratio_text(factor)} {direction} at the median: {rates}.{sizes}"
@@ -124,7 +166,8 @@ def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
 def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
     """Returns ` The device has 7.9 ms less work and the host 1.9 ms more wait per step, on average.`"""
     work_row = _device_work_row(a, b, measures)
-    rows = [row for row in classes if _is_notable(a, b, row)][:_MAX_REASONS]
+    medians = a.median_ps or 0, b.median_ps or 0
+    rows = [row for row in classes if _is_notable(medians, row)][:_MAX_REASONS]
     parts = [
         f"{_difference_text(row['difference_ps'])} {label(row['class'])}"
         for row in rows
@@ -136,22 +179,58 @@ def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: 
     return f" {text} per step, on average." if text else ""
 
 
-def _device_reasons(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork) -> str:
+def _run_reasons(pair: ExecutionPair, measures: Rows) -> str:
+    """Returns ` The device takes 7.9 ms less and overhead is 0.4 ms more per run, on average.`"""
+    verbs = {"run_device": "the device takes", "run_overhead": "overhead is"}
+    parts = [
+        f"{verbs[row['name']]} {_difference_text(row['difference_ps'])}"
+        for row in measures
+        if row["name"] in verbs and _is_notable(pair.medians_ps, row)
+    ]
+    text = join_words(parts)
+    return f" {text[0].upper()}{text[1:]} per run, on average." if text else ""
+
+
+def _other_programs_sentence(pair: ExecutionPair, programs: Rows) -> str:
+    """Returns ` A run of jit_sample takes 3.00 ms more on the device.`: the other programs whose device time differs by
+    a notable part of the time of `pair` in A."""
+    main = next(row for row in programs if row["program"] == pair.program)
+    min_ps = main["a"]["device_ps"] * _MIN_REASON_SHARE
+    parts = [
+        f"a run of {cut_middle(row['program'])} takes {_difference_text(row['device']['difference_ps'])}"
+        for row in programs
+        if row is not main
+        and row["device"]["verdict"] in ("better", "worse")
+        and abs(row["device"]["difference_ps"]) * row["a"]["count"] > min_ps
+    ]
+    text = join_words(parts[:_MAX_DEVICE_REASONS])
+    return f" {text[0].upper()}{text[1:]} on the device." if text else ""
+
+
+def _device_reasons(medians_ps: tuple[int, int], work: ComparedDeviceWork, unit: str) -> str:
     """Returns ` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: the annotations
-    with a notable difference; if there are none, the ops."""
-    for rows, row_name in ((work["annotations"], _annotation_name), (work["ops"], op_names_text)):
+    with a notable difference; if there are none, or no op has an annotation, the ops. Those of runs are not tested."""
+    is_notable = _is_notable if unit == "step" else _is_large
+    annotations = work["annotations"] if any(row["path"] for row in work["annotations"]) else []
+    for rows, row_name in ((annotations, _annotation_name), (work["ops"], op_names_text)):
         parts = [
-            f"{row_name(row)} takes {_difference_text(row['difference_ps'])}"
-            for row in rows
-            if _is_notable(a, b, row) and row_name(row)
+            _device_part(row_name(row), row) for row in rows if is_notable(medians_ps, row) and row_name(row)
         ]
         if parts:
-            return f" On the device, {join_words(parts[:_MAX_DEVICE_REASONS])} per step and core."
+            return f" On the device, {join_words(parts[:_MAX_DEVICE_REASONS])} per {unit} and core."
     return ""
 
 
+def _device_part(name: str, row: Mapping[str, Any]) -> str:
+    if row["presence"] == "only_b":
+        return f"{name} is new and takes {brief_time(row['b_ps'])}"
+    if row["presence"] == "only_a":
+        return f"{name} is gone, which took {brief_time(row['a_ps'])}"
+    return f"{name} takes {_difference_text(row['difference_ps'])}"
+
+
 def _annotation_name(row: Mapping[str, Any]) -> str:
-    return row["path"] or "work without an annotation"
+    return path_text(row["path"]) if row["path"] else "work without an annotation"
 
 
 def op_names_text(row: Mapping[str, Any]) -> str:
@@ -170,7 +249,8 @@ def _device_work_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapp
     if not (a.runs_on_driving_thread or b.runs_on_driving_thread):
         return None
     rows = [row for row in measures if row["name"] == "device_per_step" and row["difference_ps"] is not None]
-    return next((row for row in rows if _is_notable(a, b, row)), None)
+    medians = a.median_ps or 0, b.median_ps or 0
+    return next((row for row in rows if _is_notable(medians, row)), None)
 
 
 def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) -> bool:
@@ -180,12 +260,16 @@ def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) 
     return bool(abs(row["difference_ps"] - work_row["difference_ps"]) < abs(row["difference_ps"]) / 2)
 
 
-def _is_notable(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
-    """Whether a row's difference is significant, above _MIN_REASON_SHARE of the longer median step, and larger than
-    between two runs of one training (`is_same`)."""
-    min_ps = max(a.median_ps or 0, b.median_ps or 0) * _MIN_REASON_SHARE
+def _is_notable(medians_ps: tuple[int, int], row: Mapping[str, Any]) -> bool:
+    """Whether a row's difference is significant, above _MIN_REASON_SHARE of the longer median step or run, and larger
+    than between two captures of one training (`is_same`)."""
     is_significant = row["p"] is not None and row["p"] <= SIGNIFICANCE_LEVEL
-    return is_significant and abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])
+    return is_significant and _is_large(medians_ps, row)
+
+
+def _is_large(medians_ps: tuple[int, int], row: Mapping[str, Any]) -> bool:
+    min_ps = max(medians_ps) * _MIN_REASON_SHARE
+    return abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])
 
 
 def _difference_text(difference_ps: int | None) -> str:
@@ -193,22 +277,45 @@ def _difference_text(difference_ps: int | None) -> str:
     return f"{brief_time(abs(difference_ps))} {'more' if difference_ps > 0 else 'less'}"
 
 
-def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> str | None:
+def chance(a: SessionTotals, b: SessionTotals, pair: ExecutionPair | None, measures: Rows) -> Chance:
+    """Returns the result of the test for the headline's row: `p`, `share` and a sentence."""
+    row = _headline_row(a, b, pair, measures)
+    if row is None:
+        return {"measure": None, "p": None, "share": None, "text": None}
+    text = _run_chance_text(pair, row) if pair else step_chance_text(a, b, row)
+    return {"measure": row["name"], "p": row["p"], "share": row["chance"], "text": text}
+
+
+def _run_chance_text(pair: ExecutionPair, row: Mapping[str, Any]) -> str:
+    """Returns the number of executions behind the headline's row, and its test result."""
+    counts = [
+        f"{'the first ' if len(side.block) >= MAX_EXECUTIONS else ''}{plural(len(side.block), 'execution')} in {name}"
+        for side, name in ((pair.a, "A"), (pair.b, "B"))
+    ]
+    text = f"{join_words(counts)}: {_test_text(row)}"
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def step_chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> str:
     """Returns the number of steps behind the headline's row, its test result, and compilations in too few steps to
-    count in the test; None if a session has no steps."""
-    if not a.steps or not b.steps:
-        return None
-    step_counts = f"{_step_count_text(a, 'A')} and {_step_count_text(b, 'B')}"
+    count in the test."""
+    has_enough = min(session.sample.block_count for session in (a, b)) >= MIN_STEPS
+    result = _test_text(row, " without a compilation" if has_enough else "")
+    return (
+        f"{_step_count_text(a, 'A')} and {_step_count_text(b, 'B')}: {result}{_rare_compiles_sentence(a, b)}"
+    )
+
+
+def _test_text(row: Mapping[str, Any], kind: str = "") -> str:
+    """Returns the test result of a row in words; `kind`: what must be captured if there is too little of it."""
     if row["p"] is None:
-        has_enough = min(session.sample.block_count for session in (a, b)) >= MIN_STEPS
-        kind = " without a compilation" if has_enough else ""
-        result = (
-            f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each{kind}."
-        )
-    else:
-        result = f"chance alone causes such a difference of medians in {share(row['p'])} of the cases"
-        result += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."
-    return f"{step_counts}: {result}{_rare_compiles_sentence(a, b)}"
+        return f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each{kind}."
+    result = f"chance alone causes such a difference of medians in {share(row['p'])} of the cases"
+    return (
+        f"{result}; differences up to {_percent(row['chance'])} may be chance."
+        if row["chance"]
+        else f"{result}."
+    )
 
 
 def _step_count_text(session: SessionTotals, name: str) -> str:

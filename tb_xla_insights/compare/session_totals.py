@@ -9,6 +9,8 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
+from tb_xla_insights.analysis.launches.executions import Floats
+from tb_xla_insights.compare.executions import ProgramExecutions
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.launch_rows import mean_times
@@ -132,6 +134,24 @@ class SessionTotals:
         """The mean times of a run of a program (`report.launch_rows.mean_times`); empty if it does not run."""
         rows = self._rows_of_programs.get(program)
         return mean_times(execution_sums(rows), _known_runs(rows)) if rows else {}
+
+    def executions_of(self, program: str) -> ProgramExecutions:
+        """Returns the executions of a program that runs in this session."""
+        return ProgramExecutions.from_hosts(
+            [host[program] for host in self._executions_of_hosts if program in host]
+        )
+
+    @cached_property
+    def _executions_of_hosts(self) -> list[dict[str, Floats]]:
+        return view_data_of_hosts(self.session, "execution_times")
+
+    def ops_per_run(self, program: str) -> float | None:
+        """Returns the number of ops in a run of a program; None if none are recorded."""
+        counts: dict[str, int] = {}
+        for row in self.report["ops"]:
+            if row["program"] == program:  # an op of several annotations has a row for each
+                counts[row["op"]] = max(counts.get(row["op"], 0), row["count"])
+        return sum(counts.values()) / self.programs[program]["count"] if counts else None
 
     @cached_property
     def overhead(self) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.table import graph_names
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
-from tb_xla_insights.analysis.launches.executions import runs_on
+from tb_xla_insights.analysis.launches.executions import runs_on, times_of_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
@@ -32,6 +32,7 @@ ViewDataName = Literal[
     "annotation_times",
     "driving_thread_runs",
     "op_times",
+    "execution_times",
 ]
 ViewData = dict[ViewDataName, Any]
 """The data of one host: the results of the functions in _FUNCTIONS, by name."""
@@ -183,6 +184,7 @@ _FUNCTIONS: dict[ViewDataName, Callable[[Trace], Any]] = {
     "annotation_times": annotation_times,
     "driving_thread_runs": count_driving_thread_runs,
     "op_times": op_times,
+    "execution_times": times_of_executions,
 }
 
 

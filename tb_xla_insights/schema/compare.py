@@ -22,6 +22,9 @@ Presence = Literal["both", "only_a", "only_b", "changed"]
 they cannot be matched one by one."""
 
 
+Verdict = Literal["better", "worse", "same", "chance", "few", "unknown"] | None
+
+
 class DeviceTotals(TypedDict):
     """Sums over devices."""
 
@@ -135,24 +138,27 @@ class CompareVerdict(TypedDict):
     """What the comparison says in one to three sentences."""
 
     text: str
-    """The sentences: how B's steps differ from A's, and why."""
-    verdict: Literal["better", "worse", "same", "chance", "few", "unknown"] | None
+    """The sentences: how B's steps, or runs, differ from A's, and why."""
+    verdict: Verdict
     """The verdict of the headline's row in `measures`, `null` if that row has none; `unknown`: a session has no
-    steps."""
+    steps, and no program runs in both."""
+    program: str | None
+    """The program, as named in A, by whose runs the sessions are compared, because one has no steps; `null`: by steps,
+    or not at all."""
 
 
 class Chance(TypedDict):
     """Result of the significance test for the difference in the verdict."""
 
-    measure: str
-    """Name of the figure in `measures`."""
+    measure: str | None
+    """Name of the figure in `measures`; `null` if the verdict is `unknown`."""
     p: float | None
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     share: float | None
     """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, or if
     none was tested."""
     text: str | None
-    """The same in words; `null` if a session has no steps."""
+    """The same in words; `null` if the verdict is `unknown`."""
 
 
 class StepPair(TimePair):
@@ -204,10 +210,10 @@ class ComparedAnnotation(TypedDict):
 
 
 class WorkDifference(TestedTimePair):
-    """Own time of ops per step and core."""
+    """Own time of ops per step and core, or per run and core of the verdict's program."""
 
     of_step: float | None
-    """The difference as a share of A's mean step; `null` if A has no steps."""
+    """The difference as a share of A's mean step, or run; `null` if that takes no time."""
 
 
 class ComparedWork(WorkDifference):
@@ -241,7 +247,8 @@ class ComparedOp(WorkDifference):
 
 
 class ComparedDeviceWork(TypedDict):
-    """Own time of ops per step and core; empty where a session has no steps, or recorded no ops."""
+    """Own time of ops per step and core, or per run and core of the verdict's program; empty where a session recorded
+    no ops."""
 
     annotations: list[ComparedWork]
     """By annotation; the differences add up to that of all ops. The largest difference first."""
@@ -273,11 +280,11 @@ class ComparedProgram(TypedDict):
     """Totals in B; `null` if B lacks it."""
     host: TimePair
     """Mean host time of a run: the sum of the following three; `null` if no launch is known."""
-    device: TimePair
+    device: TestedTimePair
     """Mean device time of a run."""
     queue: TimePair
     """Mean queue time of the runs whose launch is known."""
-    overhead: TimePair
+    overhead: TestedTimePair
     """Mean overhead of the runs whose launch is known."""
 
 

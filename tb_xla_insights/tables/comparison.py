@@ -36,26 +36,28 @@ def differences(title: str, head: str) -> Definition:
 CLASS_DIFFERENCES = differences("Host time per step", "Class")
 PHASE_DIFFERENCES = differences("Phases, host time per step", "Phase")
 IDLE_DIFFERENCES = differences("Idle time per step and core, by what the host did", "Class")
+RUN_DIFFERENCES = differences("Device time of a run", "Program")
 OVERHEAD_DIFFERENCES = differences("Overhead of a run", "Program")
 COMPILE_DIFFERENCES = differences("Compilations", "Module")
 
+# The unit in the titles of the following tables is a step or a run.
 _WORK_DIFFERENCE = (
     Column("a_ps", "A", "time"),
     Column("b_ps", "B", "time"),
     Column("difference_ps", "B − A", "change", priority=4),
-    Column("of_step", "Of A’s step", "number"),
+    Column("of_step", "Of A’s mean", "number"),
     Column("ratio", "B / A", "number", priority=3),
     Column("presence", "In", priority=2),
     Column("verdict", ""),
 )
 
 ANNOTATION_DIFFERENCES = Definition(
-    "Device time per step and core, by annotation",
+    "Device time per {unit} and core, by annotation",
     (Column("path", "Annotation"), *_WORK_DIFFERENCE),
 )
 
 OP_DIFFERENCES = Definition(
-    "Device time per step and core, by op",
+    "Device time per {unit} and core, by op",
     (Column("name", "Op", "code"), Column("annotation", "Annotation", priority=1), *_WORK_DIFFERENCE),
 )
 

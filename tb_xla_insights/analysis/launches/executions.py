@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 TIME_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
+MAX_EXECUTIONS = 1_000
+"""The most executions of a program that are compared one by one."""
+
 _MIN_FITTED_RUNS = 3
 """The fewest runs to which a line is fitted."""
 
@@ -36,6 +39,9 @@ _HUBER_LIMIT = 1.345
 _MAX_FIT_ROUNDS = 50
 _MIN_RESIDUAL_PS = 1e-9
 """Smaller residuals count as this, to avoid a division by zero."""
+
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,41 @@ def find_run_times(trace: Trace) -> RunTimes:
     has_lead = ~is_first & (runs.enqueue_row >= 0)
     lead = np.where(has_lead, free_ps - runs.enqueue_ps, 0)
     return RunTimes(end - start, device, queue, end - start - device - queue, lead, has_lead)
+
+
+def times_of_executions(trace: Trace) -> dict[str, Floats]:
+    """Returns, by program, the device, queue and overhead time of its executions in their order: a row each, in ps, for
+    the first MAX_EXECUTIONS. Times are means over the cores; queue time and overhead are NaN if no launch is known.
+
+    A core's first run of a program belongs to the first execution, and so on."""
+    launches, times = find_launches(trace), find_run_times(trace)
+    runs = launches.runs
+    names = sorted({program.name for program in launches.programs})
+    name_of_program = np.array([names.index(program.name) for program in launches.programs], np.int64)
+    key = name_of_program[runs.program] * max(1, len(trace.devices)) + runs.device
+    order = np.lexsort((runs.start_ps, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    position = np.empty(len(runs), np.int64)
+    position[order] = np.arange(len(runs)) - np.repeat(first, np.diff(np.append(first, len(runs))))
+    is_known = runs.join != NONE
+    columns = (
+        (times.device_ps, np.ones(len(runs), np.bool_)),
+        (times.queue_ps, is_known),
+        (times.overhead_ps, is_known),
+    )
+    result: dict[str, Floats] = {}
+    for index, name in enumerate(names):
+        is_counted = (name_of_program[runs.program] == index) & (position < MAX_EXECUTIONS)
+        if not is_counted.any():
+            continue
+        means = np.full((len(columns), int(position[is_counted].max()) + 1), np.nan)
+        for mean, (column, has_value) in zip(means, columns, strict=True):
+            rows = is_counted & has_value
+            counts = np.bincount(position[rows], minlength=len(mean))
+            sums = np.bincount(position[rows], column[rows], len(mean))
+            np.divide(sums, counts, out=mean, where=counts > 0)
+        result[name] = means
+    return result
 
 
 def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
