@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from captures import real_trace, session
 from launching import Tpu, demo, event
-from loops import findings
 from synthetic import case_study
 
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
@@ -69,6 +68,29 @@ def test_read_inside_a_sync_does_not_follow_it() -> None:
     loop.on_main("PjRtComputationClient::TransferFromDevice", 23, 0.5)
     loop.launch(38, (45, 10), (60, 10), by="dynamo")
     assert per_step(loop.trace()) == [[0], [1], [1]]
+
+
+def test_a_launch_that_ends_its_step_cuts_nothing() -> None:
+    """Steps of inference: the result is read, and the step's marker has nothing left to launch."""
+    loop = Tpu()
+    for i in range(3):
+        at = 1000 * i
+        loop.step(at, 900, i)
+        loop.launch(at + 600, (at + 605, 10), (at + 650, 200))
+        loop.on_main("PjRtComputationClient::TransferFromDevice", at + 610, 250)
+    assert per_step(loop.trace()) == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    loop.launch(850, (855, 10), (880, 20), by="marker")
+    loop.launch(2850, (2855, 10), (2880, 20), by="marker")
+    assert per_step(loop.trace()) == [[1, 0, 1], [0, 0, 0], [1, 1, 1]]
+
+
+def test_outside_of_steps_a_marker_outside_of_them_launches_the_rest() -> None:
+    loop = one_step()
+    loop.launch(300, (305, 10), (320, 10), program="part(9)")
+    loop.on_main("PjRtComputationClient::TransferFromDevice", 320, 12)
+    assert find_early_executions(loop.trace()).launch.size == 0
+    loop.launch(400, (405, 10), (420, 10), by="marker")
+    assert find_early_executions(loop.trace()).launch.tolist() == [1]
 
 
 def test_step_closure_is_not_an_early_execution() -> None:
@@ -164,11 +186,11 @@ def test_reads_after_each_step_count_for_the_step_before(read: str) -> None:
         at = 1000 * i + 10
         loop.step(at, 900, i + 5)
         loop.launch(at + 600, (at + 605, 10), (at + 650, 200), by="marker")
-        loop.on_main(read, at + 920, 20)
+        loop.on_main(read, at + 920, 60)
     trace = loop.trace()
     assert per_step(trace) == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert [row["from_device"] for row in steps_report(session(trace))] == [1, 1, 1]
-    assert findings(trace)["sync_every_step"].evidence["steps_with_reads"] == 3
+    assert reads_report(trace)["steps_with_reads"] == 3
 
 
 def test_case_study() -> None:

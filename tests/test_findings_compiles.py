@@ -177,6 +177,15 @@ class TestChangedGraphs:
             assert finding.advice.startswith("Index with a tensor")
             assert "before the loop" not in finding.advice
 
+    def test_what_compiles_in_every_step_has_no_variants_to_run_before_the_loop(self, tmp_path: Path) -> None:
+        before, *graphs = (Graph(WEIGHTS, [code]) for code in ("dot", "sort", "tanh"))
+        assert recompilation_of(compiling(tmp_path, graphs, [before])).advice.startswith(
+            "Take out what makes each step another graph: a condition in Python"
+        )
+        assert recompilation_of(compiling(tmp_path, graphs[:1], [before])).advice.startswith(
+            "Run every variant"
+        )
+
     def test_equal_programs_name_what_jax_may_not_know_and_the_call_that_tells(self, tmp_path: Path) -> None:
         advice = recompilation_of(compiling(tmp_path, [BASE], [BASE], "jax")).advice
         assert "another tree of arguments" in advice

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace
+from captures import real_trace, session
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.sidecars import DebugLogBlock, GraphBreaks, Metrics, Sidecars
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
+from tb_xla_insights.analysis.sidecars import NO_SIDECARS, DebugLogBlock, GraphBreaks, Metrics, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
 
 
@@ -70,6 +72,7 @@ class TestEarlySync:
         for at in range(4 * STEP + 300, 4 * STEP + 300 + 200 * cuts, 200):
             tpu.launch(at, (at + 10, 5), (at + 20, 50))
             tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 20, 100)
+        tpu.launch(4 * STEP + 800, (4 * STEP + 810, 5), (4 * STEP + 820, 50), by="marker")
         assert findings(tpu.trace())["early_sync"].title == title
 
     @pytest.mark.parametrize(
@@ -86,6 +89,7 @@ class TestEarlySync:
         for at in (*in_steps, *range(4 * STEP + 300, 4 * STEP + 1100, 200)):
             tpu.launch(at, (at + 5, 5), (at + 20, 50))
             tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 5, 100)
+        tpu.launch(4 * STEP + 1100, (4 * STEP + 1110, 5), (4 * STEP + 1120, 50), by="marker")
         finding = findings(tpu.trace())["early_sync"]
         assert (finding.title, finding.evidence["early_syncs"]) == (title, 2 * steps + 4)
 
@@ -125,7 +129,7 @@ def with_reads(steps: int) -> Tpu:
     """Reads after the marker in the first steps of the loop: no early executions."""
     tpu = loop()
     for i in range(steps):
-        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 20, 40)
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 20, 80)
     return tpu
 
 
@@ -145,7 +149,7 @@ class TestSyncEveryStep:
         """Two of four steps read, all wait: the title and the verdict state what every step does."""
         tpu = with_reads(2)
         for i in range(4):
-            tpu.on_main("PjRtFuture::Await", i * STEP + LAUNCH + 70, 40)
+            tpu.on_main("PjRtFuture::Await", i * STEP + LAUNCH + 110, 40)
         finding = findings(tpu.trace())["sync_every_step"]
         assert finding.title == "Every step waits for the device, 50.0\u202f% read from it"
         assert finding.brief.startswith("a wait for the device in every step")
@@ -168,18 +172,25 @@ class TestSyncEveryStep:
         assert finding.detail.startswith("1 read in 1 of 1 step blocks the host for 40.0\u202fµs; ")
         assert " in it" in finding.detail
 
-    def test_reads_while_the_device_works_cost_nothing(self) -> None:
+    def test_reads_that_delay_the_next_launch_cost_no_idle_time(self) -> None:
         tpu = loop()
         for i in range(4):
             tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
         assert findings(tpu.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
+
+    def test_reads_while_the_device_works_on_the_next_step_are_no_finding(self) -> None:
+        """The device is the bottleneck, and the host reads long before it has to launch again."""
+        tpu = loop(device=1000)
+        for i in range(4):
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 200, 100)
+        assert "sync_every_step" not in findings(tpu.trace())
 
     def test_a_read_in_the_middle_of_a_step_is_not_logging(self) -> None:
         """No execution belongs to the read, so it cuts no graph; the step launches more after it."""
         tpu = loop()
         for i in range(4):
             tpu.on_main("forward", i * STEP + 400, 200)
-            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 20)
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 60)
         advice = findings(tpu.trace())["sync_every_step"].advice
         assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
         assert "out of Training_Step/forward (" in advice
@@ -194,11 +205,11 @@ class TestSyncEveryStep:
     def test_advice_on_reads_holds_for_training_and_inference(self) -> None:
         """A result that each step returns cannot be read less often, but later."""
         assert findings(with_reads(4).trace())["sync_every_step"].advice == (
-            "Read less often or later: log at most every tenth step (add up a loss on the device), and read a result "
-            "of each step after the next step's launch, or in xm.add_step_closure(…, run_async=True)."
+            "Read a result that each step needs after the next step's launch, so that the device works meanwhile, or "
+            "in xm.add_step_closure(…, run_async=True); read what is only logged every tenth step."
         )
 
-    def test_idle_time_of_early_syncs_is_attributed_to_them(self) -> None:
+    def test_reads_that_cut_graphs_are_reported_only_as_early_syncs(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""
         tpu = loop(device=400)
         for i in range(4):
@@ -206,9 +217,9 @@ class TestSyncEveryStep:
             tpu.on_main("forward", at + 180, 450)
             tpu.launch(at + 190, (at + 200, 10), (at + 220, 200), program="part(9)")
             tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
-        finding = findings(tpu.trace())["sync_every_step"]
-        assert finding.cost_ps == 0
-        assert finding.detail.endswith("; the idle time in them counts with the early syncs.")
+        by_id = findings(tpu.trace())
+        assert "early_sync" in by_id
+        assert "sync_every_step" not in by_id
 
     def test_reads_in_fewer_steps_are_not_reported(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -229,6 +240,36 @@ class TestSyncEveryStep:
             assert by_id["sync_every_step"].evidence["steps_with_waits"] == 4
             assert "xm.wait_device_ops()" in by_id["sync_every_step"].advice
 
+    @pytest.mark.parametrize(
+        ("frames", "call"),
+        [
+            ([], "what waits for the device (jax.block_until_ready, np.asarray() or .item())"),
+            (["$train.py:7 step"], ".block_until_ready() (step at train.py:7)"),
+            (
+                ["$train.py:7 step", "$api.py:9 block_until_ready"],
+                "jax.block_until_ready (step at train.py:7)",
+            ),
+            (["$train.py:7 step", "$numpy asarray"], "np.asarray() (step at train.py:7)"),
+            (
+                ["$train.py:7 step", "$array_methods.py:2 _item", "$core.py:3 concrete", "$numpy asarray"],
+                ".item() (step at train.py:7)",
+            ),
+            (["$api.py:9 block_until_ready"], "jax.block_until_ready"),
+        ],
+    )
+    def test_the_call_that_waits_is_named_as_far_as_it_is_recorded(
+        self, frames: list[str], call: str
+    ) -> None:
+        tpu = loop()
+        for i in range(4):
+            at = i * STEP + LAUNCH + 100
+            for depth, frame in enumerate(frames):
+                tpu.on_main(frame, at + depth, 150 - 2 * depth)
+            tpu.on_main("CommonPjRtBuffer::Await", at + 20, 100)
+        facts = Facts(session(tpu.trace()), NO_SIDECARS)
+        facts.framework = "jax"
+        assert waiting_call(facts) == call
+
     def test_a_call_that_returns_at_once_waits_for_nothing(self) -> None:
         tpu = loop()
         for i in range(4):
@@ -247,12 +288,36 @@ def fallback(sends_back: bool = True) -> Tpu:
 class TestCpuFallback:
     def test_a_round_trip_to_the_host_is_suspected(self) -> None:
         finding = findings(fallback().trace())["cpu_fallback"]
-        assert finding.title.startswith("An operator seems to")
+        assert finding.title == "Values are read and sent back, as by an operator on the CPU"
+        assert ".item() and .to(device) look the same" in finding.advice
         assert finding.evidence["suspected"]
         assert (finding.evidence["round_trips"], us(finding.cost_ps)) == (1, 330)
 
     def test_a_read_alone_is_not_a_round_trip(self) -> None:
         assert "cpu_fallback" not in findings(fallback(sends_back=False).trace())
+
+    def test_a_read_that_the_script_asks_for_is_not_an_operators(self) -> None:
+        """`print` and `.cpu()` synchronise in a call of their own."""
+        tpu = fallback()
+        tpu.on_main("SyncTensorsGraph", STEP + 189, 6)
+        by_id = findings(tpu.trace())
+        assert "cpu_fallback" not in by_id
+        assert "take print or .cpu() out of Training_Step/forward" in by_id["early_sync"].advice
+
+    @pytest.mark.parametrize(("distance", "is_operators"), [(300, True), (1300, False)])
+    def test_a_constant_that_is_sent_later_is_not_an_operators_result(
+        self, distance: int, is_operators: bool
+    ) -> None:
+        """As an optimizer sends its constants; only counters show that an operator may take longer."""
+        tpu = Tpu()
+        tpu.step(0, 5000, 5)
+        tpu.launch(100, (110, 10), (130, 300), program="part(9)")
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", 110, 330)
+        tpu.on_main("PjRtComputationClient::TransferToDevice", 440 + distance, 20)
+        tpu.launch(4000, (4010, 20), (4050, 400), by="marker")
+        assert ("cpu_fallback" in findings(tpu.trace())) == is_operators
+        counted = findings(tpu.trace(), Sidecars(Metrics("m.txt", {"aten::svd": 3}, {})))["cpu_fallback"]
+        assert counted.evidence["round_trips"] == 1
 
     def test_a_metrics_report_decides(self) -> None:
         counters = {"aten::_local_scalar_dense": 9, "xla::mm": 4}
@@ -317,6 +382,8 @@ def test_the_case_study() -> None:
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [
+        ("../pairs/tx_print_tensor_bad", {"early_sync": "The step is cut by a read in every step"}),
+        ("../pairs/tx_infer_cpu_bad", {}),
         ("tiny_dynamic", {"recompilation": "3 compilations after warm-up in steps 3, 6 and 9"}),
         ("tiny_early_item", {"early_sync": "forward is cut twice by a read in every step"}),
         ("tiny_coldstart", {}),

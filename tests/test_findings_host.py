@@ -223,6 +223,25 @@ def test_programs_that_are_loaded_once_are_start_up() -> None:
     assert "Capture later" in finding.advice
 
 
+@pytest.mark.parametrize(
+    ("phase", "id_"),
+    [(None, "transfer_bound"), ("data_loading", "input_bound"), ("data_loading", "transfer_bound")],
+)
+@pytest.mark.parametrize(("sends", "is_packed"), [(4, False), (32, True)])
+def test_many_transfers_are_to_be_packed(phase: str | None, id_: str, sends: int, is_packed: bool) -> None:
+    tpu = loop()
+    for i in range(1, 4):
+        at = i * STEP + LAUNCH - 450
+        if phase:
+            tpu.on_main(phase, at, 400)
+        for number in range(sends):
+            tpu.on_main("PjRtComputationClient::TransferToDevice", at + 5 + number * 390 / sends, 200 / sends)
+    advice = findings(tpu.trace())[id_].advice
+    assert advice.startswith(
+        f"Pack the {sends * 3 // 4} transfers of a step" if is_packed else ("Send ", "If ")
+    )
+
+
 def test_queued_gaps_cost_the_host_nothing() -> None:
     """The next run was enqueued while the device still worked, so the host is not the reason for the wait."""
     tpu = Tpu()

@@ -121,11 +121,25 @@ class TestDispatchAdvice:
             tpu.on_main("TPUExecute", i * STEP + 100, 300)
         assert findings(tpu.trace())["dispatch_overhead"].advice == "Launch one graph a step in place of 2."
 
+    @pytest.mark.parametrize("wait", ["PjRtFuture::Await", "PjRtComputationClient::TransferFromDevice"])
+    def test_a_loop_with_one_launch_that_waits_launches_too_late(self, wait: str) -> None:
+        tpu = with_work("TPUExecute", 300)
+        for i in range(4):
+            tpu.on_main(wait, i * STEP + LAUNCH + 60, 190)
+        advice = findings(tpu.trace())["dispatch_overhead"].advice
+        assert advice.startswith("Launch the next step before waiting for this one or reading its result, ")
+
     @pytest.mark.parametrize(
         ("by", "advice"),
         [
-            ("", "Make the graph smaller (layers repeated in a scan)."),
-            ("sync", "Make the graph smaller (layers repeated in a scan), and sync once a step."),
+            ("", "Make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once."),
+            (
+                "sync",
+                (
+                    "Make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once; and sync "
+                    "once a step."
+                ),
+            ),
             ("dynamo", "Leave no lazy operations between the graphs of torch.compile: each step prepares"),
         ],
     )

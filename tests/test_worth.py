@@ -133,7 +133,7 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
         tpu.launch(at + 700, (at + 710, 20), (at + 750, 400), by="marker")
     tpu.launch(1190, (1200, 10), (1220, 200))
     tpu.on_main("PjRtComputationClient::TransferFromDevice", 1415, 10)
-    tpu.launch(1700, (1710, 20), (1750, 400))
+    tpu.launch(1700, (1710, 20), (1750, 400), by="marker")
     (early,) = (finding for finding in find_findings(session(tpu.trace())) if finding.id == "early_sync")
     assert early.step_if_fixed_ps == early.step_if_fixed_at_worst_ps == 1565 * US
 

@@ -93,8 +93,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
     yield from _device_record_diagnostics(trace)
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
-        step_code = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
-        advice = f"wrap each step in {WORDS[framework].step or step_code}."
+        advice = f"{WORDS[framework].step}."
         if steps:
             missing = (
                 "No step annotation could be read, as the file may be truncated"

@@ -17,16 +17,20 @@ from tb_xla_insights.catalog.classes import HOST_ACTIVITY
 class Words:
     """The terms of one framework, as parts of sentences; empty or general if the framework has none.
 
-    `step`, `annotation`: code that names a step, and a part of one. `accelerator`: what to do if devices were built
-    from host threads but an accelerator was meant. `waits`: the call that waits for the device. `or_closure`: an
-    alternative to reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch
-    while the device works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become
-    one graph, in brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small
-    executions become one. `builds`: what the host does in the class `tracing`; `builds_slower`: the same if it takes
-    longer than the device's work; `building`: the same as a noun.
+    `step`: how to name steps, a sentence without its full stop; `annotation`: code that names a part of a step.
+    `accelerator`: what to do if devices were built from host threads but an accelerator was meant. `waits`: the calls
+    that wait for the device and that a capture does not name without Python functions. `or_closure`: an alternative to
+    reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch while the device
+    works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become one graph, in
+    brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small executions
+    become one. `builds`: what the host does in the class `tracing`; `builds_slower`: the same if it takes longer than
+    the device's work; `building`: the same as a noun.
     """
 
-    step: str = ""
+    step: str = (
+        "wrap each step in xp.StepTrace('train', step_num=i) or "
+        "jax.profiler.StepTraceAnnotation('train', step_num=i)"
+    )
     annotation: str = ""
     accelerator: str = "was intended, run on it"
     waits: str = ""
@@ -42,21 +46,32 @@ class Words:
 
 
 _TORCH_XLA = Words(
-    step="xp.StepTrace('train', step_num=i)",
+    step="wrap each step in xp.StepTrace('train', step_num=i)",
     annotation="xp.Trace('name')",
     accelerator="was intended, set PJRT_DEVICE=TPU before the script starts",
-    waits="xm.wait_device_ops()",
+    waits="xm.wait_device_ops() or torch_xla.sync(wait=True)",
     or_closure=", or in xm.add_step_closure(…, run_async=True)",
     ahead="DataLoader workers that prefetch, and MpDeviceLoader for the transfer",
     sends=" (MpDeviceLoader)",
     compiles="torch.compile, ",
 )
 
+_TORCH_TPU = Words(
+    step="call prof.step() of torch.profiler in each step",
+    annotation="torch.profiler.record_function('name')",
+    compiles="torch.compile, ",
+    one_graph="Compile the step by torch.compile(backend='tpu'), or let operators be fused "
+    "(TORCH_TPU_DEFER_AND_FUSE=1): what is not compiled is one program per operator.",
+    builds="calls operators",
+    builds_slower="calls operators for longer than the device works",
+    building="calling operators",
+)
+
 _JAX = Words(
-    step="jax.profiler.StepTraceAnnotation('train', step_num=i)",
+    step="wrap each step in jax.profiler.StepTraceAnnotation('train', step_num=i)",
     annotation="jax.profiler.TraceAnnotation('name')",
     accelerator="was intended, see what jax.devices() lists",
-    waits="jax.block_until_ready",
+    waits="jax.block_until_ready, np.asarray() or .item()",
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
     steps_at_once=" (jax.lax.scan)",
     one_graph="Put the whole step, with any update of parameters, in one function under jax.jit: what runs outside of "
@@ -67,7 +82,7 @@ _JAX = Words(
 )
 
 _TENSORFLOW = Words(
-    step="tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
+    step="wrap each step in tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
     annotation="tf.profiler.experimental.Trace('name')",
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
@@ -81,7 +96,7 @@ _TENSORFLOW = Words(
 
 WORDS: Mapping[str, Words] = {
     "torch_xla": _TORCH_XLA,
-    "torch_tpu": Words(compiles="torch.compile, "),
+    "torch_tpu": _TORCH_TPU,
     "jax": _JAX,
     "tensorflow": _TENSORFLOW,
     "unknown": Words(),

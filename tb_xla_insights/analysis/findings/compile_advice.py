@@ -118,6 +118,10 @@ _ADVICE: Mapping[Change, Sequence[_TextByTracer]] = {
 }
 
 
+_CODE_IN_EVERY_STEP = "Take out what makes each step another graph{location}: "
+"""Replaces the first part of the advice on `code`: what compiles in every step has no variants to run before."""
+
+
 def find_tracer(dynamo: bool, framework: str) -> Tracer:
     """The tracer of the graphs, from whether dynamo launched anything, and the framework."""
     if dynamo:
@@ -130,10 +134,14 @@ def location_text(frame: str | None, annotation: str | None) -> str:
     return f" at {frame}" if frame else f" in {annotation}" if annotation else ""
 
 
-def advise_change(change: Change, tracer: Tracer, location: str, types: str) -> str:
+def advise_change(
+    change: Change, tracer: Tracer, location: str, types: str, is_in_every_step: bool = False
+) -> str:
     """Advice on a known change, one sentence. `location`: see `location_text`; `types`: the types that differ, as
-    `f32 became f16`; each is empty if unknown."""
-    parts = (texts.get(tracer, texts["other"]) for texts in _ADVICE[change])
+    `f32 became f16`; each is empty if unknown. `is_in_every_step`: whether every step compiles."""
+    parts = [texts.get(tracer, texts["other"]) for texts in _ADVICE[change]]
+    if change == "code" and is_in_every_step:
+        parts[0] = _CODE_IN_EVERY_STEP
     return "".join(parts).format(location=location, types=f" ({types})" if types else "")
 
 

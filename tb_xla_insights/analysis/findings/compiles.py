@@ -284,7 +284,13 @@ def _advice(
         differences = example.diff.nearest.differences if example.diff.nearest else ()
         types = types_text((difference.before, difference.after) for difference in differences)
         dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
-        return advise_change(example.diff.change, find_tracer(dynamo, facts.framework), location, types)
+        return advise_change(
+            example.diff.change,
+            find_tracer(dynamo, facts.framework),
+            location,
+            types,
+            is_in_every_step=len(numbers) == facts.step_count > 1,
+        )
     if all(compilation.cut for compilation in compilations):
         return CAPTURE_AGAIN
     is_one_step = len(numbers) == 1 and all(compilation.in_step for compilation in compilations)

@@ -21,13 +21,14 @@ from tb_xla_insights.analysis.host.input_pipeline import (
     infeed_waits,
     input_pipeline_report,
 )
-from tb_xla_insights.analysis.host.transfers import transfers_report
+from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers, transfers_report
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.english import mean_text
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
@@ -92,7 +93,8 @@ def input_bound(facts: Facts) -> Finding | None:
         f"the device waits for data ({name})",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
         f"{elsewhere.text}.{overlap_text}",
-        _LOADING_ADVICE[pipeline_kind].format(
+        (_many_transfers_text(facts) if _sends_while_loading(trace, inputs.batches) else "")
+        or _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
         cost,
@@ -103,6 +105,15 @@ def input_bound(facts: Facts) -> Finding | None:
         fix,
         idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
     )
+
+
+def _sends_while_loading(trace: Trace, batches: Int32) -> bool:
+    """Whether most transfers to the device are inside the events that load or wait for batches."""
+    transfers = find_transfers(trace)
+    sends = transfers.row[(transfers.direction == TO_DEVICE) & (transfers.step >= 0)]
+    start_ps, end_ps = trace.start_ps[batches], trace.end_ps[batches]
+    inside_ps = covered_times(start_ps, end_ps, trace.start_ps[sends], trace.end_ps[sends])
+    return 2 * int((inside_ps > 0).sum()) > len(sends)
 
 
 def _waiting_text(idle_ps: int, infeed_ps: int) -> str:
@@ -158,6 +169,31 @@ def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
     return f"{text} ({mean} {'transfer' if mean == '1' else 'transfers'})"
 
 
+_MANY_TRANSFERS = 16
+"""From this number of transfers per step on, sending them one by one is the cost. A batch consists of a few arrays, and
+an optimizer sends a few constants; a script that sends its samples one by one sent 128."""
+
+
+def _many_transfers_text(facts: Facts) -> str:
+    """`Pack the 128 transfers of a step (64.0 kB) into a few: …`; empty if a step has few transfers."""
+    to_device = transfers_report(facts.session)["to_device"]
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
+    if not number or number < _MANY_TRANSFERS:
+        return ""
+    total = f" ({byte_size(size)})" if size else ""
+    return (
+        f"Pack the {mean_text(number)} transfers of a step{total} into a few: stack the arrays on the host, send the "
+        "stack, and take it apart on the device."
+    )
+
+
+def _advise_sending(facts: Facts) -> str:
+    return _many_transfers_text(facts) or (
+        f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
+        "constants created on the device."
+    )
+
+
 def transfer_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host sends to the device or reads from it."""
     to_device_ps, from_device_ps = facts.ledger.take(("to_device",)), facts.ledger.take(("from_device",))
@@ -177,8 +213,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _transfer_brief(to_device, sends, is_per_step),
         f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}{elsewhere.text}.",
-        f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
-        "constants created on the device."
+        _advise_sending(facts)
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",
         cost,

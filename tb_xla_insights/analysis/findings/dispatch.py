@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
+from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
@@ -161,15 +162,23 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
             return (
                 "Leave no lazy operations between the graphs of torch.compile: each step prepares them again."
             )
-        smaller = "Make the graph smaller (layers repeated in a scan)"
-        return f"{smaller}, and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
+        smaller = "Make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once"
+        return f"{smaller}; and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
+    keeps_host_from_running_ahead = any(
+        report(facts.trace)["most_steps"] for report in (reads_report, blocking_waits_report)
+    )
     if not per_step:
         advice = "Launch less often, with more work in each execution"
     elif per_step < _MAX_MEAN_OF_ONE_LAUNCH:
-        advice = "Give each execution more to do: a larger batch, several steps in one graph"
-        advice += facts.words.steps_at_once
+        larger = f"a larger batch, several steps in one graph{facts.words.steps_at_once}"
+        if keeps_host_from_running_ahead:
+            return (
+                "Launch the next step before waiting for this one or reading its result, so that the device works "
+                f"while the host launches; or give each execution more to do: {larger}."
+            )
+        advice = f"Give each execution more to do: {larger}"
     else:
         advice = f"Launch one graph a step in place of {mean_text(per_step)}"
-    if reads_report(facts.trace)["most_steps"]:
-        advice += ", and avoid reads in between, which keep the host from running ahead"
+        if keeps_host_from_running_ahead:
+            advice += ", and avoid reads and waits in between, which keep the host from running ahead"
     return f"{advice}."

@@ -20,7 +20,8 @@ def cpu_fallback(facts: Facts) -> Finding | None:
 
     The operators are those that the metrics report counts, minus the counts of a report from before the trace, if there
     is one. If torch.compile cleared the counters, they are lower bounds, and zero does not exclude operators on the
-    CPU. Without counted operators, the finding only suspects one, from the executions; a complete report excludes it.
+    CPU. Without counted operators, the finding states what was seen, and names the program's own `.item()` and
+    `.to(device)` as another cause: both leave the same events. A complete report excludes the finding.
     """
     metrics = facts.metrics
     operators = metrics.fallbacks() if metrics else {}
@@ -58,16 +59,20 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         )
         brief = f"{names} on the CPU"
     else:
-        title = "An operator seems to run on the CPU"
-        brief = "an operator seems to run on the CPU"
+        title = "Values are read and sent back, as by an operator on the CPU"
+        brief = f"values are read and sent back{inside}"
         detail = (
-            f"{plural(suspected, 'time')} a value is read{inside} and another is then sent to the device. "
+            f"{plural(suspected, 'time')} a value is read{inside} and one is sent to the device right after it, as by "
+            "an operator that runs on the CPU. "
         )
         detail += f"{facts.idle_text(taken_ps, frequency)} meanwhile."
     advice = (
-        f"Replace {names if operators else 'the operator'}{inside} with operators that PyTorch/XLA lowers"
+        f"Replace {names}{inside} with operators that PyTorch/XLA lowers."
+        if operators
+        else f"Replace the operator{inside} that PyTorch/XLA does not lower (the counters aten::… of "
+        "torch_xla.debug.metrics name it); if none is counted, keep the value on the device: .item() and .to(device) "
+        "look the same."
     )
-    advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(
         "cpu_fallback", title, brief, detail, advice, cost,
         {

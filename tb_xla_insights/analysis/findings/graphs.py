@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.findings.locations import (
     step_paths,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.round_trips import round_trips
+from tb_xla_insights.analysis.findings.round_trips import is_read_by_call, round_trips
 from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
@@ -76,7 +76,7 @@ def early_sync(facts: Facts) -> Finding | None:
     on_cpu = facts.metrics is not None and facts.metrics.fallbacks() and is_early_sync.all()
     read_advice = (
         f"{'Replace the operator that runs on the CPU, or keep' if on_cpu else 'Keep'} the value on the device: take "
-        f".item(), print or a comparison{location} out of {cut_location}, or read it after the step in "
+        f"{_reading_calls(trace, early)}{location} out of {cut_location}, or read it after the step in "
         "xm.add_step_closure."
     )
     marker_advice = (
@@ -112,6 +112,13 @@ def early_sync(facts: Facts) -> Finding | None:
         frequency,
         merging_fix(trace, early, np.arange(count), last_row),
     )  # fmt: skip
+
+
+def _reading_calls(trace: Trace, early: EarlyExecutions) -> str:
+    """The calls that may have read the values (see `is_read_by_call`)."""
+    by_call = is_read_by_call(trace, early.launch[early.read >= 0])
+    direct, through_call = ".item() or a comparison", "print or .cpu()"
+    return through_call if by_call.all() else f"{direct}, {through_call}" if by_call.any() else direct
 
 
 def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:

@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.findings.locations import (
     step_paths,
     steps_text,
 )
+from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
@@ -116,12 +117,8 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 
 
 def _advice(facts: Facts, has_waits: bool) -> str:
-    measure = (
-        f", and do not measure times with {facts.words.waits} inside the loop"
-        if has_waits and facts.words.waits
-        else ""
-    )
-    saving = "save checkpoints or results from another thread"
+    measure = f", and take {waiting_call(facts)} out of the loop" if has_waits else ""
     return (
-        f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; {saving}{measure}."
+        f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; if this saves something, "
+        f"save it from another thread{measure}."
     )

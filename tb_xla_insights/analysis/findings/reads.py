@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
+from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_intervals,
     blocking_waits_report,
@@ -41,7 +42,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
     it."""
     trace, ledger = facts.trace, facts.ledger
     read_report, wait_report = reads_report(trace), blocking_waits_report(trace)
-    reads, waits = read_report["most_steps"], wait_report["most_steps"]
+    early = find_early_executions(trace)
+    has_other_reads = bool(
+        np.setdiff1d(early.reads, early.read).size
+    )  # the fixes of early executions remove theirs
+    reads, waits = read_report["most_steps"] and has_other_reads, wait_report["most_steps"]
     if not reads and not waits:
         return None
     taken_ps = np.zeros(len(ledger), np.int64)
@@ -50,30 +55,22 @@ def sync_every_step(facts: Facts) -> Finding | None:
     if waits:
         taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
     idle_ps = _idle_in_reads_and_waits(facts, reads, waits)
-    # The fixes of early executions remove their reads.
-    early = find_early_executions(trace)
-    has_other_reads = bool(np.setdiff1d(early.reads, early.read).size)
-    fixes_reads = reads and has_other_reads
     is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
     )
     causes = causes or "other findings"
-    read_share, wait_share = _share(read_report, "reads"), _share(wait_report, "waits")
+    reports = [(read_report, "reads")] * reads + [(wait_report, "waits")] * waits
+    read_share, wait_share = _share(read_report, "reads") * reads, _share(wait_report, "waits") * waits
     step_share = max(read_share, wait_share)
-    reports = [
-        (report, key)
-        for report, key in ((read_report, "reads"), (wait_report, "waits"))
-        if report["most_steps"]
-    ]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
     frequency: Frequency = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     count = sum(report[key] for report, key in reports)
     each_ps = sum(report["duration_ps"] for report, _ in reports) // count
     mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
-    fix = _fix(trace, fixes_reads, waits) if has_other_reads or waits else None
-    delay_ps = _return_delay_ps(trace, fix) if fix else 0
+    fix = _fix(trace, reads, waits)
+    delay_ps = _return_delay_ps(trace, fix)
     return Finding(
         "sync_every_step",
         _title(read_share, wait_share),
@@ -86,8 +83,8 @@ def sync_every_step(facts: Facts) -> Finding | None:
             bool((idle_ps > taken_ps).any()),
             causes,
         )
-        + _delay_text(delay_ps, fixes_reads, count),
-        _advice(facts, fixes_reads, waits, causes),
+        + _delay_text(delay_ps, reads, count),
+        _advice(facts, reads, waits),
         int(taken_ps.sum()),
         {key: value for key, value in read_report.items() if key != "most_steps"}
         | {"waits": wait_report["waits"], "steps_with_waits": wait_report["steps_with_waits"]},
@@ -188,18 +185,12 @@ def _brief(read_share: float, wait_share: float, delay_ps: int) -> str:
     )
 
 
-def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
-    """`causes`: the findings that account for the reads that cut graphs."""
-    if not reads and not waits:
-        first = ["take the reads that cut the graph out of the step"] * ("syncs" in causes)
-        first += ["replace the operators that run on the CPU, which make reads"] * ("CPU" in causes)
-        return f"First {' and '.join(first)}."
+def _advice(facts: Facts, reads: bool, waits: bool) -> str:
     advice = []
     if waits:
-        call = facts.words.waits
         advice.append(
-            f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
-            "host launches the next step meanwhile; to measure, wait every tenth step or once at the end."
+            f"Take {waiting_call(facts)} out of the step, so that the host launches the next step meanwhile; to "
+            "measure, wait every tenth step or once at the end."
         )
     if reads and (location := _location_of_reads_within_step(facts)):
         torch = facts.framework.startswith("torch")
@@ -214,8 +205,8 @@ def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
         )
     elif reads:
         advice.append(
-            "Read less often or later: log at most every tenth step (add up a loss on the device), and read a result "
-            f"of each step after the next step's launch{facts.words.or_closure}."
+            "Read a result that each step needs after the next step's launch, so that the device works meanwhile"
+            f"{facts.words.or_closure}; read what is only logged every tenth step."
         )
     return " ".join(advice)
 

@@ -160,9 +160,7 @@ def _advise_building_less(facts: Facts, phase: str | None, builds_graphs: bool) 
     if phase in _compiled_phases(facts.trace):
         change = f"Run less Python around the graphs of torch.compile in {phase} (guards, arguments)"
     elif builds_graphs:
-        change = (
-            f"Build less in {phase} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
-        )
+        change = f"Build less in {phase} ({facts.words.compiles}fewer and larger ops)"
     else:
         change = f"Run less Python in {phase}"
     return (

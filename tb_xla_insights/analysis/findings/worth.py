@@ -31,9 +31,9 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_MIN_GAIN = dict.fromkeys(LIMITS | {"sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE) | {
-    "input_bound": WARNING_SHARE
-}
+_MIN_GAIN = dict.fromkeys(
+    LIMITS | {"sync_every_step", "sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE
+) | {"input_bound": WARNING_SHARE}
 """The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
 spans. Loading has a higher threshold because every step includes some. All other findings are always reported."""
 

@@ -108,7 +108,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     sync_launches = sync_launches[~is_bridge[launches.sync[sync_launches]]]
     following = _next_events(trace, rows, launches.sync[sync_launches])
     following_flags = np.append(flags, 0)[following]
-    is_read = following_flags & READ != 0
+    is_read = (following_flags & READ != 0) & _has_later_part(launches, sync_launches)
     marker_launches = _markers_below_steps(trace, launches)
     launch = np.concatenate((sync_launches[is_read], marker_launches)).astype(np.int32)
     read = np.concatenate((rows[following[is_read]], np.full(len(marker_launches), -1))).astype(np.int32)
@@ -123,6 +123,23 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
         launch, read, annotation, launches.step[launch], device_ps, idle_ps,
         sync_launches[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
     )  # fmt: skip
+
+
+def _has_later_part(launches: Launches, indices: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether the graph of each launch (index) goes on after it: its step launches more; outside of steps, the next
+    step marker that launches is also outside of them. A launch that ends its step cuts nothing, such as that of an
+    inference step whose result is read."""
+    last_in_step = np.full(int(launches.step.max(initial=-1)) + 2, -1, np.int64)
+    np.maximum.at(
+        last_in_step, launches.step, np.arange(len(launches))
+    )  # -1, outside of steps, is the last element
+    markers = np.flatnonzero(launches.marker >= 0)
+    next_marker = np.append(markers, -1)[np.searchsorted(markers, indices, side="right")]
+    is_marker_outside = (next_marker >= 0) & (launches.step[next_marker] < 0)
+    is_cut: NDArray[np.bool_] = np.where(
+        launches.step[indices] >= 0, indices < last_in_step[launches.step[indices]], is_marker_outside
+    )
+    return is_cut
 
 
 def _next_events(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
