@@ -21,8 +21,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_time
 
@@ -42,7 +41,7 @@ def host_callback(facts: Facts) -> Finding | None:
     kind_times, frame_times_of_kind = Counter[str](), defaultdict[str, Counter[Frame]](Counter)
     rows_of_kind = defaultdict[str, list[Int32]](list)
     windows: list[Window] = []
-    steps: set[int] = set()
+    steps, launches_with_callbacks = set[int](), np.zeros(0, np.intp)
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
         callbacks = find_callbacks(trace, index)
@@ -60,6 +59,7 @@ def host_callback(facts: Facts) -> Finding | None:
                 frame_times_of_kind[kind][frame] += time
         run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
+        launches_with_callbacks = np.union1d(launches_with_callbacks, launches.runs.launch[run[run >= 0]])
         windows += [
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in callbacks.op.tolist()
@@ -94,7 +94,7 @@ def host_callback(facts: Facts) -> Finding | None:
         },
         longest_windows(windows),
         frequency,
-        Fix(CLASSES, windows=_held_up_windows(trace), device_ps=_waiting_ps_of_runs(trace)),
+        Fix(device_ps=_waiting_ps_of_runs(trace), own_launches=np.setdiff1d(launches_with_callbacks, [-1])),
     )
 
 
@@ -111,18 +111,6 @@ def _advice(kind: str, name: str | None, location: str) -> str:
         f"Write {function} in jax.numpy, so that it is part of the program, or call it before the step or on another "
         "thread, and pass in what it returns."
     )
-
-
-def _held_up_windows(trace: Trace) -> Intervals:
-    """When callbacks hold up the driving thread: on a CPU, that thread runs programs itself, and their calls return
-    when the programs end."""
-    intervals = []
-    for index, device in enumerate(trace.devices):
-        runs = device.runs
-        on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
-        driving_runs = union(runs.start_ps, runs.end_ps, on_driving_thread)
-        intervals.append(find_callbacks(trace, index).waits.within(driving_runs))
-    return union_all(intervals)
 
 
 def _waiting_ps_of_runs(trace: Trace) -> Int64:

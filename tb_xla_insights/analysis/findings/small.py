@@ -205,9 +205,9 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
 def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them.
 
-    At best, chained element-wise ops take no device time, because they are fused into the ops that produce or use their
-    values, and a function that JAX compiles as a whole runs no Python. Python before launches that are small only
-    because of the idle time before them remains, because it may be the reason for that time.
+    At best, element-wise ops that ran alone take no device time, because they are fused into the ops that produce or
+    use their values, and a function that JAX compiles as a whole runs no Python. Python before launches that are small
+    only because of the idle time before them remains, because it may be the reason for that time.
     """
     python = ("python",) if facts.framework == "jax" else ()
     return Fix(
@@ -215,6 +215,6 @@ def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:
         before_launches=small_launches.small,
         python_before_launches=small_launches.small_by_work,
         merged_launches=small_launches.small,
-        unknown_launches=small_launches.chained,
+        unknown_launches=small_launches.single_op,
         moved_classes=("sync_prepare", *python),
     )

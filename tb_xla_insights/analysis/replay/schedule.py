@@ -5,7 +5,8 @@ The host's work is a sequence of segments with times by class (`classes.host_cla
 was enqueued and where a wait or a read ended. A device executes its runs in the order of enqueuing. A run whose
 device was idle when it was enqueued begins at the recorded delay after its enqueuing; any other run begins at the
 recorded pause after the previous run. After a wait for a run, the host continues at the recorded delay after the run's
-end. A replay without changes reproduces the capture's times. (docs/definitions.md, "What if")
+end. A run that the driving thread runs itself, on a CPU, is a wait for it. A replay without changes reproduces the
+capture's times. (docs/definitions.md, "What if")
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay import kernels
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
@@ -46,7 +48,8 @@ class HostWork:
     `start_ps`, `end_ps`: when the segment took place in the capture. `work_ps`: the host's work, a column per class,
     without the wait at the segment's end. `waits_for`: the run (index into DeviceWork) that the wait was for, -1
     without one; `delay_ps`: how long after that run's end the wait ended; `is_read`: whether it was a read from the
-    device; `is_blocking`: whether the program itself requested it (`find_blocking_waits`).
+    device; `is_blocking`: whether the program itself requested it (`find_blocking_waits`); `is_own_run`: whether the
+    driving thread ran the run itself.
     """
 
     start_ps: Int64
@@ -56,6 +59,7 @@ class HostWork:
     delay_ps: Int64
     is_read: NDArray[np.bool_]
     is_blocking: NDArray[np.bool_]
+    is_own_run: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -155,13 +159,15 @@ def _cuts(trace: Trace, begin: int, end: int, launches: NDArray[np.intp], launch
 
 @memoised
 def _waits(trace: Trace) -> Segments:
-    """Where the host waits or reads for at least CLOCK_SLACK_PS. Waits inside one call are one wait even if helper
-    threads launch meanwhile: the call returns when all of their launches are in the device's queue."""
+    """Where the host waits, reads or runs a program itself for at least CLOCK_SLACK_PS. Waits inside one call are one
+    wait even if helper threads launch meanwhile: the call returns when all of their launches are in the device's
+    queue."""
     segments, driving_lines = host_class_segments(trace), trace.lines_with("driving")
     thread = thread_segments(trace, driving_lines[0]) if driving_lines else NO_SEGMENTS
     waits = np.flatnonzero((segments.class_index == WAIT) | (segments.class_index == FROM_DEVICE))
+    own = _own_runs(trace)
     if not waits.size:
-        return NO_SEGMENTS
+        return _as_waits(own)
     call = np.searchsorted(thread.start_ps, segments.start_ps[waits], "right")
     other_work = np.append(0, np.cumsum((segments.class_index != WAIT) & (segments.class_index != DISPATCH)))
     continues = (call[:-1] == call[1:]) & (other_work[waits[:-1]] == other_work[waits[1:] + 1])
@@ -169,7 +175,39 @@ def _waits(trace: Trace) -> Segments:
     merged = Segments(
         segments.start_ps[first], segments.end_ps[last], segments.class_index[first], segments.row[first]
     )
-    return merged.select(merged.end_ps - merged.start_ps >= CLOCK_SLACK_PS)
+    outside = covered_times(own.start_ps, own.end_ps, merged.start_ps, merged.end_ps) == 0
+    return _in_order(
+        merged.select((merged.end_ps - merged.start_ps >= CLOCK_SLACK_PS) & outside), _as_waits(own)
+    )
+
+
+@memoised
+def _own_runs(trace: Trace) -> Intervals:
+    """When the driving thread runs programs itself for at least CLOCK_SLACK_PS: on a CPU, those that are small or call
+    Python."""
+    runs, lines = [device.runs for device in trace.devices], trace.driving_lines
+    own = union_all([union(run.start_ps, run.end_ps, trace.is_on_lines(run.row, lines)) for run in runs])
+    is_long = own.end_ps - own.start_ps >= CLOCK_SLACK_PS
+    return Intervals(own.start_ps[is_long], own.end_ps[is_long])
+
+
+def _as_waits(intervals: Intervals) -> Segments:
+    count = len(intervals)
+    return Segments(
+        intervals.start_ps, intervals.end_ps, np.full(count, WAIT, np.int8), np.full(count, -1, np.int32)
+    )
+
+
+def _in_order(a: Segments, b: Segments) -> Segments:
+    """Disjoint segments of both, in order of time."""
+    start = np.concatenate((a.start_ps, b.start_ps))
+    order = np.argsort(start, kind="stable")
+    return Segments(
+        start[order],
+        np.concatenate((a.end_ps, b.end_ps))[order],
+        np.concatenate((a.class_index, b.class_index))[order],
+        np.concatenate((a.row, b.row))[order],
+    )
 
 
 def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> DeviceWork:
@@ -202,15 +240,16 @@ def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
     segment, run, wait_start = segment[ended_in_wait], run[ended_in_wait], wait_start[ended_in_wait]
     waits_for, work_end = np.full(len(cuts.kind), -1, np.int32), cuts.end_ps.copy()
     delay = np.zeros(len(cuts.kind), np.int64)
-    is_read, is_blocking = np.zeros((2, len(cuts.kind)), np.bool_)
+    is_read, is_blocking, is_own_run = np.zeros((3, len(cuts.kind)), np.bool_)
     waits_for[segment], work_end[segment] = run, wait_start
     delay[segment] = cuts.end_ps[segment] - run_end[run]
     is_read[segment] = waits.class_index[cuts.index[segment]] == FROM_DEVICE
     blocking = blocking_intervals(trace)
     block = np.searchsorted(blocking.start_ps, cuts.end_ps[segment]) - 1
     is_blocking[segment] = (block >= 0) & (cuts.end_ps[segment] <= np.append(blocking.end_ps, 0)[block])
+    is_own_run[segment] = np.isin(cuts.end_ps[segment], _own_runs(trace).end_ps)
     work_ps = class_times(host_class_segments(trace), cuts.start_ps, work_end)
-    return HostWork(cuts.start_ps, cuts.end_ps, work_ps, waits_for, delay, is_read, is_blocking)
+    return HostWork(cuts.start_ps, cuts.end_ps, work_ps, waits_for, delay, is_read, is_blocking, is_own_run)
 
 
 class ReplayTimes(NamedTuple):

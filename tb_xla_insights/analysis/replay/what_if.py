@@ -47,13 +47,14 @@ class Fix:
     `classes`: host time of these classes, everywhere within steps, or only in some `windows`, or only in the work
     towards some launches, `before_launches`; Python only in that towards `python_before_launches`, if given.
     `all_reads`: all waits in reads; `blocking_waits`: all waits that the program itself requests; `all_waits`: all
-    waits for runs. `merged_launches`: launches that become part of the next launch in their step that is not itself
-    merged; nothing waits for their runs. `device_ps`: device time removed per run of Launches.runs. Launches are
-    indices into Launches.
+    waits for runs, except those that the driving thread runs itself. `merged_launches`: launches that become part of
+    the next launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time
+    removed per run of Launches.runs. Launches are indices into Launches.
 
     Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
     that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
-    does not show; host time of `moved_classes`; and the delays with which the removed waits return after the runs' ends
+    does not show; host time of `moved_classes`; the time of the driving thread in `own_launches`, whose programs it ran
+    itself and now only launches; and the delays with which the removed waits return after the runs' ends
     (`return_delay_ps`). With `in_other_thread`, the removed work moves to one other thread, and at worst the steps wait
     for it.
     """
@@ -69,6 +70,7 @@ class Fix:
     device_ps: Int64 | None = None
     repeated_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     unknown_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
+    own_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
 
@@ -211,7 +213,12 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     worst_fixes = [_worst_case(fix) for fix in at_worst]
     fixes = [*at_best, *worst_fixes]
     is_merged = _is_launched_by(work, [fix.merged_launches for fix in fixes])
-    no_wait = (host.waits_for >= 0) & (is_merged[host.waits_for] | _is_wait_removed(host, fixes))
+    no_longer_own = (
+        _is_launched_by(work, [fix.own_launches for fix in fixes])[host.waits_for] & host.is_own_run
+    )
+    no_wait = (host.waits_for >= 0) & (
+        is_merged[host.waits_for] | no_longer_own | _is_wait_removed(host, fixes)
+    )
     waits_for: Int32 = np.where(no_wait, -1, host.waits_for).astype(np.int32)
     removed = _removed_work_ps(trace, schedule, fixes)
     remaining = host.work_ps - removed
@@ -279,7 +286,8 @@ def return_delay_ps(trace: Trace, fix: Fix) -> int:
 def _is_wait_removed(host: HostWork, fixes: Sequence[Fix]) -> NDArray[np.bool_]:
     """Per segment, whether a fix removes waits of the kind at its end."""
     reads, blocking = any(fix.all_reads for fix in fixes), any(fix.blocking_waits for fix in fixes)
-    return (reads & host.is_read) | (blocking & host.is_blocking) | any(fix.all_waits for fix in fixes)
+    all_waits = any(fix.all_waits for fix in fixes)
+    return (reads & host.is_read) | (blocking & host.is_blocking) | (all_waits & ~host.is_own_run)
 
 
 def _handed_over_ps(device_ps: int, busy_ps: int, step_count: int) -> int:
@@ -292,7 +300,13 @@ def _worst_case(fix: Fix) -> Fix:
     """The part of a fix that is certain."""
     uncertain = (*fix.moved_classes, "wait") if fix.blocking_waits or fix.all_waits else fix.moved_classes
     classes = tuple(name for name in fix.classes if name not in uncertain)
-    return replace(fix, classes=classes, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
+    return replace(
+        fix,
+        classes=classes,
+        repeated_launches=NO_LAUNCHES,
+        unknown_launches=NO_LAUNCHES,
+        own_launches=NO_LAUNCHES,
+    )
 
 
 def _device_time_of_steps(trace: Trace, times: ReplayTimes) -> int:
