@@ -1214,8 +1214,12 @@ export interface GapAnswer {
   kind: GapKind;
   /** Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others the class with most time. */
   cause: ClassName;
-  /** What the host did; adds up to `duration_ps`. */
+  /** What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
+  /** The part in which the device waited at the begin of a run for another device of the launch (`barrier-cores`). */
+  barrier_ps: number;
+  /** Id of the device that it waited for: the last one to begin; `null` without such a wait. */
+  late_device: string | null;
   /** How long all cores of the host are idle in it. */
   all_cores_idle_ps: number;
   /** The host's activity in it until the next run began, in order; adds up to `duration_ps`. */
@@ -1280,7 +1284,7 @@ export interface GapItem {
   kind: GapKind;
   /** Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others the class with most time. */
   cause: ClassName;
-  /** What the host did; adds up to `duration_ps`. */
+  /** What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
   /** Index in the list. */
   index: number;

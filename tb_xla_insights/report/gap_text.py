@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.english import join_words
-from tb_xla_insights.units import brief_times
+from tb_xla_insights.units import brief_time, brief_times
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog.classes import ClassName
@@ -43,12 +43,19 @@ def _is_queued(pattern: Mapping[str, Any]) -> bool:
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
     """The causes of a gap, from its row in the report: what the host did in most of it, at most _MAX_DESCRIBED classes;
-    of a queued gap, that the device waited for something other than the host.
+    of a queued gap, that the device waited for something other than the host, and for which other device if a barrier
+    shows it.
 
     If the launch waited for a thread or for its run in much of the gap, the sentence follows the gap's chain: what the
     host did before, and how long the launch waited. `host` is the name of the host in a session of several. The length
     of the gap is left to titles."""
     after, kind = gap["after"], gap["kind"]
+    if gap.get("late_device") and 2 * gap["barrier_ps"] > gap["duration_ps"]:
+        late_device = gap["late_device"].rsplit("/", 1)[-1]
+        return (
+            f"{after} had begun and waited {brief_time(gap['barrier_ps'])} for {late_device}, which began it last "
+            "(barrier-cores)."
+        )
     if gap.get("inside_run") and kind == "queued":
         return f"The device is idle while {after} runs: the program itself waits for something."
     if kind == "queued":

@@ -66,10 +66,19 @@ class GapInterval(TypedDict):
     """Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others
     the class with most time."""
     by_class_ps: ByClass
-    """What the host did; adds up to `duration_ps`."""
+    """What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did."""
 
 
-class Gap(GapInterval):
+class BarrierWait(TypedDict):
+    """The part of a gap in which its device waits for another one."""
+
+    barrier_ps: int
+    """The part in which the device waited at the begin of a run for another device of the launch (`barrier-cores`)."""
+    late_device: str | None
+    """Id of the device that it waited for: the last one to begin; `null` without such a wait."""
+
+
+class Gap(GapInterval, BarrierWait):
     """One gap of one device of at least 10 µs."""
 
     all_cores_idle_ps: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ByClass, Severity
-from tb_xla_insights.schema.gaps import GapInterval, GapPattern, GapsByKind, LinkClass, Meanwhile
+from tb_xla_insights.schema.gaps import BarrierWait, GapInterval, GapPattern, GapsByKind, LinkClass, Meanwhile
 from tb_xla_insights.schema.route_parts import PartialAnswer
 from tb_xla_insights.schema.steps import StepTimes
 
@@ -129,7 +129,7 @@ class GapOfOtherHost(TypedDict):
     """Time of the links of its chain, by name."""
 
 
-class GapAnswer(GapInterval):
+class GapAnswer(GapInterval, BarrierWait):
     """`data/gap`: one gap, and why it ended."""
 
     all_cores_idle_ps: int

@@ -126,6 +126,8 @@ class Device(TypedDict):
     """Time in that span in which ops work; in which programs run if no ops are recorded."""
     idle_ps: int
     """The rest of that span."""
+    barrier_ps: int
+    """The part of `idle_ps` in which it waits at the begin of a run for the other devices of the launch."""
     stall_ps: int
     """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]

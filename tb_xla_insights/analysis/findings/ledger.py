@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.idle.barriers import idle_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import class_times_inside
@@ -54,7 +54,11 @@ class Ledger:
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
+        inside = np.zeros_like(self.remaining_ps)
+        for index in np.unique(self.device).tolist():
+            gaps = self.device == index
+            segments = idle_class_segments(self.trace, index)
+            inside[gaps] = class_times_inside(segments, windows, self.start_ps[gaps], self.end_ps[gaps])
         if "wait" in classes:
             self.taken_waits = union_all([self.taken_waits, windows])
         taken_by_class = np.minimum(inside[:, columns], self.remaining_ps[:, columns])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from tb_xla_insights.analysis.device.opcodes import instruction_name, is_wait, opcode
+from tb_xla_insights.analysis.idle.barriers import find_barriers
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import (
@@ -160,6 +161,7 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
         "span_ps": span_ps,
         "busy_ps": busy_ps,
         "idle_ps": span_ps - busy_ps,
+        "barrier_ps": _barrier_ps(trace, device),
         "stall_ps": duty["ops"]["stall_ps"],
         "stalls": stall_ops(trace, device),
         "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
@@ -167,6 +169,13 @@ def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
         "modules": len(device.runs),
         "ops": len(device.ops),
     }
+
+
+def _barrier_ps(trace: Trace, device: Device) -> int:
+    """The device's idle time in barriers."""
+    barriers = find_barriers(trace)
+    rows = barriers.of_device(_index(trace, device))
+    return union(barriers.start_ps[rows], barriers.end_ps[rows]).within(idle(trace, device)).total_ps
 
 
 def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> Busy:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
+from tb_xla_insights.analysis.idle.barriers import barrier_segments, find_barriers
 from tb_xla_insights.analysis.idle.gap_segments import ENQUEUED, HOST, RUN, find_gap_segments, waiting_line
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.causality import metadata_flags
@@ -16,7 +17,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.analysis.time.class_times import overlapping_pairs
-from tb_xla_insights.analysis.time.segments import Segments
+from tb_xla_insights.analysis.time.segments import Segments, overlay_first
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT, ClassName
 from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.name_limit import shorten_name
@@ -35,6 +36,9 @@ _NO_EVENT = -1
 HANDED_OVER = "handed over, not taken up"
 NOT_BEGUN = "enqueued, not begun"
 """Names of pieces in which no thread works on the launch: it waits for the next thread, or for its run to begin."""
+
+BARRIER = "barrier-cores, waits for {}"
+"""The name of a piece in which the run has begun and waits for another device."""
 
 
 def find_chains(trace: Trace, gap_indices: NDArray[np.int64]) -> list[list[Link]]:
@@ -68,10 +72,9 @@ def find_chains(trace: Trace, gap_indices: NDArray[np.int64]) -> list[list[Link]
     ]
     if not pieces:
         return [[] for _ in gap_indices]
-    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-    gap, start, *_ = columns
-    order = np.lexsort((start, gap))
-    return _links(trace, gap_indices, _Pieces(*(column[order] for column in columns)))
+    all_pieces = _with_barriers(trace, gap_indices, _concatenate(pieces))
+    order = np.lexsort((all_pieces.start_ps, all_pieces.gap))
+    return _links(trace, gap_indices, _select(all_pieces, order))
 
 
 class _Pieces(NamedTuple):
@@ -83,6 +86,36 @@ class _Pieces(NamedTuple):
     end_ps: Int64
     class_index: Int8
     event: Int32
+
+
+def _concatenate(pieces: list[_Pieces]) -> _Pieces:
+    columns: list[Any] = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    return _Pieces(*columns)
+
+
+def _select(pieces: _Pieces, chosen: NDArray[Any]) -> _Pieces:
+    columns: list[Any] = [column[chosen] for column in pieces]
+    return _Pieces(*columns)
+
+
+def _with_barriers(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> _Pieces:
+    """The pieces, with the barriers of each gap's device in place of what else happened meanwhile."""
+    gaps = find_gaps(trace)
+    with_barrier = np.flatnonzero(gaps.barrier_ps[gap_indices])
+    parts = [_select(pieces, ~np.isin(pieces.gap, with_barrier))]
+    for position in with_barrier.tolist():
+        gap = gap_indices[position]
+        own = np.flatnonzero(pieces.gap == position)
+        own = own[np.argsort(pieces.start_ps[own])]
+        segments = Segments(
+            pieces.start_ps[own], pieces.end_ps[own], pieces.class_index[own], pieces.event[own]
+        )
+        waits = barrier_segments(trace, int(gaps.device[gap]))
+        waits = waits.clipped(int(gaps.start_ps[gap]), int(gaps.end_ps[gap]))
+        merged = overlay_first(waits, segments)
+        columns = merged.start_ps, merged.end_ps, merged.class_index, merged.row
+        parts.append(_Pieces(np.full(len(merged), position, np.int32), *columns))
+    return _concatenate(parts)
 
 
 def _pieces_of_source(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _Pieces:
@@ -165,12 +198,14 @@ def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> lis
     is_waiting = row <= ENQUEUED  # the launch waits for its run, or for the thread of `waiting_line`
     meanwhile = _meanwhile(trace, np.flatnonzero(is_waiting), start, end)
     chains: list[list[Link]] = [[] for _ in gap_indices]
-    labels = thread_labels(trace)
+    labels, barriers = thread_labels(trace), _barrier_labels(trace, row)
     columns = (gap, name, class_index, line, start, end - start, row)
     for link, (position, text_index, class_, thread, start_ps, duration_ps, event) in enumerate(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
-        if text_index >= 0:
+        if event in barriers:
+            label, thread_label = barriers[event]
+        elif text_index >= 0:
             label, thread_label = shorten_name(trace.strings[text_index]), shorten_name(labels[thread])
         else:
             label, thread_label = _label_without_event(
@@ -210,6 +245,20 @@ def _meanwhile(trace: Trace, links: NDArray[np.intp], start: Int64, end: Int64) 
             for (name, class_), ps in sorted(times.items(), key=lambda item: -item[1])
         ]
         for link, times in sums.items()
+    }
+
+
+def _barrier_labels(trace: Trace, rows: Int32) -> dict[int, tuple[str, str]]:
+    """The names of the links of barriers, with the device waited for, and their devices, by event."""
+    barriers = find_barriers(trace)
+    of_rows = np.flatnonzero(np.isin(barriers.row, rows))
+    columns = (barriers.row, barriers.device, barriers.late_device)
+    return {
+        row: (
+            BARRIER.format(trace.devices[late].name) if late >= 0 else trace.name(row),
+            trace.devices[device].name,
+        )
+        for row, device, late in zip(*(column[of_rows].tolist() for column in columns), strict=True)
     }
 
 

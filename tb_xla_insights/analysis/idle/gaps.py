@@ -93,6 +93,8 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "all_cores_idle_ps": int(gaps.all_cores_idle_ps[gap]),
+        "barrier_ps": int(gaps.barrier_ps[gap]),
+        "late_device": trace.devices[gaps.late_device[gap]].id if gaps.late_device[gap] >= 0 else None,
         "by_class_ps": times_by_class(gaps.by_class_ps[gap]),
         "chain": chain,
         "by_finding_ps": {},

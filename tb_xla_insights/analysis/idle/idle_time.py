@@ -9,14 +9,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.idle.barriers import find_barriers, idle_class_segments
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
-from tb_xla_insights.analysis.time.class_times import class_times, covered_times
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times, overlapping_pairs
 from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.catalog.classes import WAIT
+from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -37,7 +37,9 @@ class Gaps:
     the gap; `before_run`: the last run that began before the gap, which is `run` itself if the gap is inside it;
     indices into Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's queue, -1:
     unknown. `step`: the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES.
-    `all_cores_idle_ps`: the part in which every device of the host was idle."""
+    `all_cores_idle_ps`: the part in which every device of the host was idle. `barrier_ps`: the part in which the device
+    waited at the begin of a run for another one, and `late_device`, an index into the trace's devices: the one that it
+    waited for longest, -1: none or unknown."""
 
     device: Int32
     start_ps: Int64
@@ -52,6 +54,8 @@ class Gaps:
     kind: Int8
     cause: Int8
     all_cores_idle_ps: Int64
+    barrier_ps: Int64
+    late_device: Int32
 
     def __len__(self) -> int:
         return len(self.device)
@@ -87,7 +91,8 @@ def find_gaps(trace: Trace) -> Gaps:
     the enqueuing is unknown, or if a launch between the runs around the gap has no recorded run: the device may have
     worked on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
-    that of others is the class with most time.
+    that of others is the class with most time. A gap of which more than half is a barrier is `queued`: its run waited
+    for another device. (docs/definitions.md, "Barrier")
     """
     idles = [listed_idle(trace, index) for index in range(len(trace.devices))]
     device = np.repeat(np.arange(len(idles), dtype=np.int32), [len(idle) for idle in idles])
@@ -112,11 +117,12 @@ def find_gaps(trace: Trace) -> Gaps:
     )
     kind = np.where(enqueue_row >= 0, kind, UNKNOWN)
     kind[_with_unrecorded_launch(trace, before, run)] = UNKNOWN
-    kind = np.where(inside & ~before_later_kernel, QUEUED, kind).astype(np.int8)
-    segments = host_class_segments(trace)
-    by_class_ps = class_times(segments, start, end)
+    barrier_ps, late_device = _barriers(trace, device, start, end)
+    is_queued = (inside & ~before_later_kernel) | (2 * barrier_ps > end - start)
+    kind = np.where(is_queued, QUEUED, kind).astype(np.int8)
+    by_class_ps = idle_class_times(trace, device, start, end)
     cause_end = np.where(kind == STARVED, np.minimum(enqueue_ps, end), end)
-    largest_class = class_times(segments, start, cause_end).argmax(axis=1)
+    largest_class = idle_class_times(trace, device, start, cause_end).argmax(axis=1)
     cause = np.where(kind == QUEUED, WAIT, largest_class).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
     step = np.append(launches.step_of_run, np.int32(-1))[run]
@@ -124,8 +130,35 @@ def find_gaps(trace: Trace) -> Gaps:
     all_cores_idle_ps = end - start - covered_times(busy.start_ps, busy.end_ps, start, end)
     return Gaps(
         device, start, end, by_class_ps, program[before], program[run], before, run, enqueue_row, step, kind, cause,
-        all_cores_idle_ps,
+        all_cores_idle_ps, barrier_ps, late_device,
     )  # fmt: skip
+
+
+def idle_class_times(trace: Trace, device: Int32, start_ps: Int64, end_ps: Int64) -> Int64:
+    """The time of each class in windows in which devices (indices into the trace's devices) are idle; see
+    `idle_class_segments`."""
+    times = np.zeros((len(device), len(CLASSES)), np.int64)
+    for index in np.unique(device).tolist():
+        windows = device == index
+        times[windows] = class_times(idle_class_segments(trace, index), start_ps[windows], end_ps[windows])
+    return times
+
+
+def _barriers(trace: Trace, device: Int32, start_ps: Int64, end_ps: Int64) -> tuple[Int64, Int32]:
+    """Per gap, its time in barriers, and the device waited for in the longest of them (-1: none)."""
+    barriers = find_barriers(trace)
+    barrier_ps, late_device = np.zeros(len(device), np.int64), np.full(len(device), -1, np.int32)
+    for index in np.unique(barriers.device).tolist():
+        gaps, rows = np.flatnonzero(device == index), barriers.of_device(index)
+        begin, end, late = barriers.start_ps[rows], barriers.end_ps[rows], barriers.late_device[rows]
+        gap, barrier = overlapping_pairs(begin, end, start_ps[gaps], end_ps[gaps])
+        time_ps = np.minimum(end[barrier], end_ps[gaps[gap]]) - np.maximum(
+            begin[barrier], start_ps[gaps[gap]]
+        )
+        np.add.at(barrier_ps, gaps[gap], time_ps)
+        shortest_first = np.argsort(time_ps, kind="stable")  # the longest is written last, and remains
+        late_device[gaps[gap[shortest_first]]] = late[barrier[shortest_first]]
+    return barrier_ps, late_device
 
 
 def _with_unrecorded_launch(trace: Trace, before: Int32, run: Int32) -> NDArray[np.bool_]:

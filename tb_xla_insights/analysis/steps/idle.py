@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.idle.barriers import idle_class_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
 from tb_xla_insights.analysis.memo import memoised
@@ -58,7 +58,7 @@ def device_time(trace: Trace, index: int) -> DeviceTime:
     work_ps = covered_times(work.start_ps, work.end_ps, start, end)
     edges = _edges(trace, index, start, end)
     idle_by_class, edges_by_class = (
-        class_times_inside(host_class_segments(trace), intervals, start, end)
+        class_times_inside(idle_class_segments(trace, index), intervals, start, end)
         for intervals in (union_all([*edges, listed_idle(trace, index)]), union_all(edges))
     )
     span_start, span_end = np.array([device.span_ps], np.int64).T.copy()

@@ -122,3 +122,9 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     )  # fmt: skip
     *columns, rank = trim_columns(count, *columns_and_rank)
     return Segments(*columns), rank
+
+
+def overlay_first(first: Segments, second: Segments) -> Segments:
+    """Merges two timelines: at each instant the segment of the first, else that of the second."""
+    ranked = (first, np.zeros(len(first), np.int8)), (second, np.ones(len(second), np.int8))
+    return overlay(*ranked)[0]
