@@ -39,8 +39,8 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
         range(60, 65)
     )
     assert summary_of_device(trace) == {
-        "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25, "barrier_ps": 0,
-        "stall_ps": 0, "stalls": [], "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
+        "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25,
+        "barrier_ps": 0, "stall_ps": 0, "stalls": [], "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
         "duty": {
             "ops": {"span_ps": 55, "busy_ps": 30, "stall_ps": 0},
             "modules": {"span_ps": 55, "busy_ps": 55, "stall_ps": 0},
