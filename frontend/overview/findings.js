@@ -19,6 +19,7 @@ const EVIDENCE_VIEWS = {
   graph_breaks: 'Executions',
   annotations_not_propagated: 'Propagation',
   straggler: 'Hosts',
+  device_copies: 'Device',
   device_stalls: '',
   exposed_collectives: '',
   host_callback: '',
@@ -28,7 +29,7 @@ const EVIDENCE_VIEWS = {
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
 /** Findings about busy time: their windows are ops or waits for a host, not gaps. */
-const BUSY_TIME_FINDINGS = ['straggler', 'device_stalls', 'exposed_collectives', 'host_callback'];
+const BUSY_TIME_FINDINGS = ['straggler', 'device_copies', 'device_stalls', 'exposed_collectives', 'host_callback'];
 
 /**
  * Link state that shows one place of a finding: a gap that it explains, otherwise its window. That is a gap if it has a

@@ -16,7 +16,7 @@ _MISTAKES_NOTE = "what your code can avoid; recurring mistakes first"
 _LIMITS_NOTE = "what remains without the mistakes; gains as shares of the remaining step"
 _LIMITS_FIRST_NOTE = "gain more than the mistakes; gains as shares of the step without these"
 
-_DEVICE_FINDINGS = frozenset(("device_stalls", "exposed_collectives"))
+_DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
 
 _MIN_EXCESS_SHARE = 0.01

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
+from tb_xla_insights.analysis.findings.copies import device_copies
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
 from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
 from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
@@ -38,8 +39,8 @@ __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
     dynamo_recompilation, recompilation, cpu_fallback, early_sync, input_bound, sync_every_step, sync_some_steps,
-    transfer_bound, graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
-    exposed_collectives, annotations_not_propagated,
+    transfer_bound, graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback,
+    device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: those with a known location first, those that take the rest of a class
 last."""

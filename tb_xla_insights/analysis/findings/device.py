@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
     Finding,
-    Frequency,
     Window,
     first_fitting_title,
     longest_windows,
@@ -26,11 +25,11 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, union_all
+from tb_xla_insights.analysis.time.intervals import union_all
 from tb_xla_insights.english import join_words, lower_first
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
@@ -57,7 +56,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
     times = [intervals for _, intervals in stalls_by_device]
-    frequency = _frequency(facts, times)
+    frequency = facts.frequency_of_times(times)
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
@@ -85,14 +84,6 @@ def device_stalls(facts: Facts) -> Finding | None:
 def _is_copy(op: str) -> bool:
     """Whether an op with this opcode waits for a copy between memories, not for another device."""
     return op.startswith(("copy", "slice", "dynamic"))
-
-
-def _frequency(facts: Facts, times: Sequence[Intervals]) -> Frequency | None:
-    """How often devices lose time, from the steps, by the clock, in which at least one of them does. `times`: when each
-    device does."""
-    lost = union_all(times)
-    lost_ps = covered_times(lost.start_ps, lost.end_ps, *step_times(facts.trace))
-    return facts.frequency_of(set(np.flatnonzero(lost_ps).tolist()))
 
 
 def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
@@ -146,7 +137,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
     is_exposed = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
     exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
-    frequency = _frequency(facts, exposed)
+    frequency = facts.frequency_of_times(exposed)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
         f"Nothing hides the time in {name}" if is_exposed else f"The time in {name} is hidden only in part"

@@ -16,9 +16,10 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import annotated_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -194,6 +195,13 @@ class Facts:
         if self.step_count == 1 or len(steps) >= EVERY_STEP_SHARE * (self.step_count - unaffected_edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
+
+    def frequency_of_times(self, times: Sequence[Intervals]) -> Frequency | None:
+        """How often devices lose time, from the steps, by the clock, in which at least one of them does. `times`: when
+        each device does."""
+        lost = union_all(times)
+        lost_ps = covered_times(lost.start_ps, lost.end_ps, *step_times(self.trace))
+        return self.frequency_of(set(np.flatnonzero(lost_ps).tolist()))
 
     def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
         """The fix that removes host time of some classes, or moves it to another thread: if it happens once, in the one

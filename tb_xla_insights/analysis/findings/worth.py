@@ -31,11 +31,16 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_MIN_GAIN = dict.fromkeys(
-    LIMITS | {"sync_every_step", "sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE
-) | {"input_bound": WARNING_SHARE}
+_MIN_GAIN = {
+    "input_bound": WARNING_SHARE,
+    **dict.fromkeys(
+        LIMITS | {"sync_every_step", "sync_some_steps", "transfer_bound", "host_callback", "device_copies"},
+        INFO_SHARE,
+    ),
+}
 """The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
-spans. Loading has a higher threshold because every step includes some. All other findings are always reported."""
+spans, and a finding without cost and fix always. Loading has a higher threshold because every step includes some. All other
+findings are always reported."""
 
 
 def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
@@ -73,7 +78,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             gain = facts.share(finding.cost_ps)
         # A limit may have no gain because another limit takes over; it is reported for its cost.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
-        if worth >= _MIN_GAIN.get(finding.id, 0.0):
+        if worth >= _MIN_GAIN.get(finding.id, 0.0) or not (finding.fix or finding.cost_ps):
             ranked.append(
                 replace(
                     finding,
@@ -90,15 +95,15 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
 
 def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
     """A finding's detail, extended to explain its gain. If the gain exceeds the idle time in the detail, names the
-    source of the rest. For a mistake, names how much shorter the runs become: without it, a step shorter than the
-    device's present work would be puzzling."""
+    source of the rest. For a mistake that is not about the device's time alone, names how much shorter the runs become:
+    without it, a step shorter than the device's present work would be puzzling."""
     rest_ps = gained_ps - (finding.idle_ps or 0)
     if finding.idle_ps is not None and rest_ps >= MAX_GAIN_SPREAD * gained_ps:
         first, dot, remainder = finding.detail.partition(". ")
         rest = brief_times(round(rest_ps), like_ps=finding.idle_ps or None)[0]
         source = f"; a fix gains {rest} more: host time while the device works"
         return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
-    if finding.id in LIMITS or not finding.fix or not step_ps:
+    if finding.id in LIMITS or not finding.fix or not step_ps or finding.fix.removes_only_device_time:
         return finding.detail
     saved_ps = removed_device_ps(trace, finding.fix)
     if saved_ps < INFO_SHARE * step_ps:

@@ -30,6 +30,7 @@ from tb_xla_insights.analysis.propagation.programs import ProgramReader, module_
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.xplane.hlo_copies import ParameterCopy
 
 _MAX_SHARES = 1024
 """The maximum number of equal shares into which an op's time is divided."""
@@ -65,7 +66,8 @@ class Ops:
     none) and `cumulative_weights`, the sum of the weights from the op's first part up to this one. An op without a
     scope has one part of scope -1.
 
-    `working_scopes`: the scopes of the instructions that do work in the programs that ran.
+    `working_scopes`: the scopes of the instructions that do work in the programs that ran. `undonated_copies`: per
+    program id, the ops that copy a parameter because the program may not overwrite it, by name.
     """
 
     devices: list[DeviceOps]
@@ -82,6 +84,7 @@ class Ops:
     scopes: list[str]
     working_scopes: frozenset[str]
     frames: dict[str, Frames]
+    undonated_copies: dict[str, dict[str, ParameterCopy]]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @cached_property
@@ -151,6 +154,7 @@ def find_ops(trace: Trace) -> Ops:
         scopes=parts.scopes,
         working_scopes=frozenset(reader.working_scopes),
         frames=reader.frames,
+        undonated_copies=reader.undonated_copies,
         diagnostics=reader.diagnostics(),
     )
 

@@ -10,6 +10,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_module
+from tb_xla_insights.xplane.hlo_copies import ParameterCopy, undonated_copies
 
 
 def module_names(trace: Trace) -> dict[str, str]:
@@ -30,12 +31,13 @@ def programs_have_scopes(trace: Trace) -> bool:
 
 
 class ProgramReader:
-    """Reads programs, collects their scopes and frames, and records problems. `names`: the names of the user's
+    """Reads programs, collects their scopes, frames and copies, and records problems. `names`: the names of the user's
     annotations; `modules`: see `module_names`."""
 
     def __init__(self, trace: Trace, names: frozenset[str], modules: dict[str, str]) -> None:
         self.working_scopes: set[str] = set()
         self.frames: dict[str, Frames] = {}
+        self.undonated_copies: dict[str, dict[str, ParameterCopy]] = {}
         self._trace, self._names, self._modules = trace, names, modules
         # For a TPU's ops, the file itself has bytes and shapes.
         self._with_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
@@ -77,9 +79,10 @@ class ProgramReader:
         return Program(module, self._names, self._with_shapes)
 
     def collect(self, id_: str, program: Program) -> None:
-        """Collects the scopes and frames of a program, so that the program itself can be freed."""
+        """Collects the scopes, frames and copies of a program, so that the program itself can be freed."""
         self.working_scopes |= program.working_scopes()
         self.frames[id_] = Frames(program.module.stack_frame_index)
+        self.undonated_copies[id_] = undonated_copies(program.module)
         if program.damaged:
             self._record_problem(
                 "have computations that call themselves, or calls of computations that do not exist", id_

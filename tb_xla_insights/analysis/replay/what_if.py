@@ -74,6 +74,11 @@ class Fix:
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
 
+    @property
+    def removes_only_device_time(self) -> bool:
+        """Whether the host's work and waits remain."""
+        return self.device_ps is not None and not self.classes
+
     def launches_before_which(self, class_: str) -> NDArray[np.intp] | None:
         """The launches that limit the removed host time of a class; None if no launches limit it."""
         is_python = class_ == "python" and self.python_before_launches is not None

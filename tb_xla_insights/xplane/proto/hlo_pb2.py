@@ -14,7 +14,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&tb_xla_insights/xplane/proto/hlo.proto\x12\x13tb_xla_insights.hlo\"p\n\nOpMetadata\x12\x0f\n\x07op_type\x18\x01 \x01(\t\x12\x0f\n\x07op_name\x18\x02 \x01(\t\x12\x13\n\x0bsource_file\x18\x03 \x01(\t\x12\x13\n\x0bsource_line\x18\x04 \x01(\x05\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x05\"\xad\x06\n\x0eHloInstruction\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06opcode\x18\x02 \x01(\t\x12\r\n\x05shape\x18\x03 \x01(\x0c\x12\x31\n\x08metadata\x18\x07 \x01(\x0b\x32\x1f.tb_xla_insights.hlo.OpMetadata\x12\x0f\n\x07literal\x18\x08 \x01(\x0c\x12+\n\x06window\x18\x0f \x01(\x0b\x32\x1b.tb_xla_insights.hlo.Window\x12Q\n\x1d\x63onvolution_dimension_numbers\x18\x10 \x01(\x0b\x32*.tb_xla_insights.hlo.ConvolutionDimensions\x12=\n\x10slice_dimensions\x18\x11 \x03(\x0b\x32#.tb_xla_insights.hlo.SliceDimension\x12\x12\n\nchannel_id\x18\x1a \x01(\x03\x12\x1a\n\x12\x63ustom_call_target\x18\x1c \x01(\t\x12\x41\n\x15\x64ot_dimension_numbers\x18\x1e \x01(\x0b\x32\".tb_xla_insights.hlo.DotDimensions\x12\n\n\x02id\x18# \x01(\x03\x12\x13\n\x0boperand_ids\x18$ \x03(\x03\x12\x1f\n\x17\x63ontrol_predecessor_ids\x18% \x03(\x03\x12\x1e\n\x16\x63\x61lled_computation_ids\x18& \x03(\x03\x12\x10\n\x08sharding\x18( \x01(\x0c\x12\x16\n\x0e\x62\x61\x63kend_config\x18+ \x01(\x0c\x12\x39\n\x0ereplica_groups\x18\x31 \x03(\x0b\x32!.tb_xla_insights.hlo.ReplicaGroup\x12\x1b\n\x13\x66\x65\x61ture_group_count\x18\x32 \x01(\x03\x12\x19\n\x11\x62\x61tch_group_count\x18: \x01(\x03\x12\x16\n\x0estatistics_viz\x18R \x01(\x0c\x12I\n\x16\x63ollective_device_list\x18W \x01(\x0b\x32).tb_xla_insights.hlo.CollectiveDeviceList\x12\x16\n\x0eoriginal_value\x18X \x01(\x0c\"\xca\x01\n\x06Window\x12\x39\n\ndimensions\x18\x01 \x03(\x0b\x32%.tb_xla_insights.hlo.Window.Dimension\x1a\x84\x01\n\tDimension\x12\x0c\n\x04size\x18\x01 \x01(\x03\x12\x0e\n\x06stride\x18\x02 \x01(\x03\x12\x13\n\x0bpadding_low\x18\x03 \x01(\x03\x12\x14\n\x0cpadding_high\x18\x04 \x01(\x03\x12\x17\n\x0fwindow_dilation\x18\x05 \x01(\x03\x12\x15\n\rbase_dilation\x18\x06 \x01(\x03\"\xd2\x02\n\x15\x43onvolutionDimensions\x12&\n\x1ekernel_input_feature_dimension\x18\x03 \x01(\x03\x12\'\n\x1fkernel_output_feature_dimension\x18\x04 \x01(\x03\x12!\n\x19kernel_spatial_dimensions\x18\x06 \x03(\x03\x12\x1d\n\x15input_batch_dimension\x18\x07 \x01(\x03\x12\x1f\n\x17input_feature_dimension\x18\x08 \x01(\x03\x12\x1e\n\x16output_batch_dimension\x18\t \x01(\x03\x12 \n\x18output_feature_dimension\x18\n \x01(\x03\x12 \n\x18input_spatial_dimensions\x18\x0b \x03(\x03\x12!\n\x19output_spatial_dimensions\x18\x0c \x03(\x03\">\n\x0eSliceDimension\x12\r\n\x05start\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x03\x12\x0e\n\x06stride\x18\x03 \x01(\x03\"\x93\x01\n\rDotDimensions\x12\"\n\x1alhs_contracting_dimensions\x18\x01 \x03(\x03\x12\"\n\x1arhs_contracting_dimensions\x18\x02 \x03(\x03\x12\x1c\n\x14lhs_batch_dimensions\x18\x03 \x03(\x03\x12\x1c\n\x14rhs_batch_dimensions\x18\x04 \x03(\x03\"#\n\x0cReplicaGroup\x12\x13\n\x0breplica_ids\x18\x01 \x03(\x03\"\x86\x01\n\x11IotaReplicaGroups\x12\x1a\n\x12num_replica_groups\x18\x01 \x01(\x03\x12\x1d\n\x15num_devices_per_group\x18\x02 \x01(\x03\x12\x19\n\x11iota_reshape_dims\x18\x03 \x03(\x03\x12\x1b\n\x13iota_transpose_perm\x18\x04 \x03(\x05\"\x9a\x01\n\x14\x43ollectiveDeviceList\x12\x39\n\x0ereplica_groups\x18\x01 \x03(\x0b\x32!.tb_xla_insights.hlo.ReplicaGroup\x12G\n\x17iota_replica_group_list\x18\x02 \x01(\x0b\x32&.tb_xla_insights.hlo.IotaReplicaGroups\"v\n\x0eHloComputation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x39\n\x0cinstructions\x18\x02 \x03(\x0b\x32#.tb_xla_insights.hlo.HloInstruction\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x0f\n\x07root_id\x18\x06 \x01(\x03\"\xde\x02\n\x0fStackFrameIndex\x12\x12\n\nfile_names\x18\x01 \x03(\t\x12\x16\n\x0e\x66unction_names\x18\x02 \x03(\t\x12I\n\x0e\x66ile_locations\x18\x03 \x03(\x0b\x32\x31.tb_xla_insights.hlo.StackFrameIndex.FileLocation\x12\x45\n\x0cstack_frames\x18\x04 \x03(\x0b\x32/.tb_xla_insights.hlo.StackFrameIndex.StackFrame\x1aL\n\x0c\x46ileLocation\x12\x14\n\x0c\x66ile_name_id\x18\x01 \x01(\x05\x12\x18\n\x10\x66unction_name_id\x18\x02 \x01(\x05\x12\x0c\n\x04line\x18\x03 \x01(\x05\x1a?\n\nStackFrame\x12\x18\n\x10\x66ile_location_id\x18\x01 \x01(\x05\x12\x17\n\x0fparent_frame_id\x18\x02 \x01(\x05\"c\n\x05Shape\x12\x14\n\x0c\x65lement_type\x18\x02 \x01(\x05\x12\x12\n\ndimensions\x18\x03 \x03(\x03\x12\x30\n\x0ctuple_shapes\x18\x04 \x03(\x0b\x32\x1a.tb_xla_insights.hlo.Shape\">\n\x0cProgramShape\x12.\n\nparameters\x18\x01 \x03(\x0b\x32\x1a.tb_xla_insights.hlo.Shape\"\xfe\x01\n\tHloModule\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x39\n\x0c\x63omputations\x18\x03 \x03(\x0b\x32#.tb_xla_insights.hlo.HloComputation\x12=\n\x12host_program_shape\x18\x04 \x01(\x0b\x32!.tb_xla_insights.hlo.ProgramShape\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x1c\n\x14\x65ntry_computation_id\x18\x06 \x01(\x03\x12?\n\x11stack_frame_index\x18\x11 \x01(\x0b\x32$.tb_xla_insights.hlo.StackFrameIndex\">\n\x08HloProto\x12\x32\n\nhlo_module\x18\x01 \x01(\x0b\x32\x1e.tb_xla_insights.hlo.HloModuleb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&tb_xla_insights/xplane/proto/hlo.proto\x12\x13tb_xla_insights.hlo\"p\n\nOpMetadata\x12\x0f\n\x07op_type\x18\x01 \x01(\t\x12\x0f\n\x07op_name\x18\x02 \x01(\t\x12\x13\n\x0bsource_file\x18\x03 \x01(\t\x12\x13\n\x0bsource_line\x18\x04 \x01(\x05\x12\x16\n\x0estack_frame_id\x18\x0f \x01(\x05\"\xc7\x06\n\x0eHloInstruction\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06opcode\x18\x02 \x01(\t\x12\r\n\x05shape\x18\x03 \x01(\x0c\x12\x31\n\x08metadata\x18\x07 \x01(\x0b\x32\x1f.tb_xla_insights.hlo.OpMetadata\x12\x0f\n\x07literal\x18\x08 \x01(\x0c\x12\x18\n\x10parameter_number\x18\t \x01(\x03\x12+\n\x06window\x18\x0f \x01(\x0b\x32\x1b.tb_xla_insights.hlo.Window\x12Q\n\x1d\x63onvolution_dimension_numbers\x18\x10 \x01(\x0b\x32*.tb_xla_insights.hlo.ConvolutionDimensions\x12=\n\x10slice_dimensions\x18\x11 \x03(\x0b\x32#.tb_xla_insights.hlo.SliceDimension\x12\x12\n\nchannel_id\x18\x1a \x01(\x03\x12\x1a\n\x12\x63ustom_call_target\x18\x1c \x01(\t\x12\x41\n\x15\x64ot_dimension_numbers\x18\x1e \x01(\x0b\x32\".tb_xla_insights.hlo.DotDimensions\x12\n\n\x02id\x18# \x01(\x03\x12\x13\n\x0boperand_ids\x18$ \x03(\x03\x12\x1f\n\x17\x63ontrol_predecessor_ids\x18% \x03(\x03\x12\x1e\n\x16\x63\x61lled_computation_ids\x18& \x03(\x03\x12\x10\n\x08sharding\x18( \x01(\x0c\x12\x16\n\x0e\x62\x61\x63kend_config\x18+ \x01(\x0c\x12\x39\n\x0ereplica_groups\x18\x31 \x03(\x0b\x32!.tb_xla_insights.hlo.ReplicaGroup\x12\x1b\n\x13\x66\x65\x61ture_group_count\x18\x32 \x01(\x03\x12\x19\n\x11\x62\x61tch_group_count\x18: \x01(\x03\x12\x16\n\x0estatistics_viz\x18R \x01(\x0c\x12I\n\x16\x63ollective_device_list\x18W \x01(\x0b\x32).tb_xla_insights.hlo.CollectiveDeviceList\x12\x16\n\x0eoriginal_value\x18X \x01(\x0c\"\xca\x01\n\x06Window\x12\x39\n\ndimensions\x18\x01 \x03(\x0b\x32%.tb_xla_insights.hlo.Window.Dimension\x1a\x84\x01\n\tDimension\x12\x0c\n\x04size\x18\x01 \x01(\x03\x12\x0e\n\x06stride\x18\x02 \x01(\x03\x12\x13\n\x0bpadding_low\x18\x03 \x01(\x03\x12\x14\n\x0cpadding_high\x18\x04 \x01(\x03\x12\x17\n\x0fwindow_dilation\x18\x05 \x01(\x03\x12\x15\n\rbase_dilation\x18\x06 \x01(\x03\"\xd2\x02\n\x15\x43onvolutionDimensions\x12&\n\x1ekernel_input_feature_dimension\x18\x03 \x01(\x03\x12\'\n\x1fkernel_output_feature_dimension\x18\x04 \x01(\x03\x12!\n\x19kernel_spatial_dimensions\x18\x06 \x03(\x03\x12\x1d\n\x15input_batch_dimension\x18\x07 \x01(\x03\x12\x1f\n\x17input_feature_dimension\x18\x08 \x01(\x03\x12\x1e\n\x16output_batch_dimension\x18\t \x01(\x03\x12 \n\x18output_feature_dimension\x18\n \x01(\x03\x12 \n\x18input_spatial_dimensions\x18\x0b \x03(\x03\x12!\n\x19output_spatial_dimensions\x18\x0c \x03(\x03\">\n\x0eSliceDimension\x12\r\n\x05start\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x03\x12\x0e\n\x06stride\x18\x03 \x01(\x03\"\x93\x01\n\rDotDimensions\x12\"\n\x1alhs_contracting_dimensions\x18\x01 \x03(\x03\x12\"\n\x1arhs_contracting_dimensions\x18\x02 \x03(\x03\x12\x1c\n\x14lhs_batch_dimensions\x18\x03 \x03(\x03\x12\x1c\n\x14rhs_batch_dimensions\x18\x04 \x03(\x03\"#\n\x0cReplicaGroup\x12\x13\n\x0breplica_ids\x18\x01 \x03(\x03\"\x86\x01\n\x11IotaReplicaGroups\x12\x1a\n\x12num_replica_groups\x18\x01 \x01(\x03\x12\x1d\n\x15num_devices_per_group\x18\x02 \x01(\x03\x12\x19\n\x11iota_reshape_dims\x18\x03 \x03(\x03\x12\x1b\n\x13iota_transpose_perm\x18\x04 \x03(\x05\"\x9a\x01\n\x14\x43ollectiveDeviceList\x12\x39\n\x0ereplica_groups\x18\x01 \x03(\x0b\x32!.tb_xla_insights.hlo.ReplicaGroup\x12G\n\x17iota_replica_group_list\x18\x02 \x01(\x0b\x32&.tb_xla_insights.hlo.IotaReplicaGroups\"v\n\x0eHloComputation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x39\n\x0cinstructions\x18\x02 \x03(\x0b\x32#.tb_xla_insights.hlo.HloInstruction\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x0f\n\x07root_id\x18\x06 \x01(\x03\"\xde\x02\n\x0fStackFrameIndex\x12\x12\n\nfile_names\x18\x01 \x03(\t\x12\x16\n\x0e\x66unction_names\x18\x02 \x03(\t\x12I\n\x0e\x66ile_locations\x18\x03 \x03(\x0b\x32\x31.tb_xla_insights.hlo.StackFrameIndex.FileLocation\x12\x45\n\x0cstack_frames\x18\x04 \x03(\x0b\x32/.tb_xla_insights.hlo.StackFrameIndex.StackFrame\x1aL\n\x0c\x46ileLocation\x12\x14\n\x0c\x66ile_name_id\x18\x01 \x01(\x05\x12\x18\n\x10\x66unction_name_id\x18\x02 \x01(\x05\x12\x0c\n\x04line\x18\x03 \x01(\x05\x1a?\n\nStackFrame\x12\x18\n\x10\x66ile_location_id\x18\x01 \x01(\x05\x12\x17\n\x0fparent_frame_id\x18\x02 \x01(\x05\"c\n\x05Shape\x12\x14\n\x0c\x65lement_type\x18\x02 \x01(\x05\x12\x12\n\ndimensions\x18\x03 \x03(\x03\x12\x30\n\x0ctuple_shapes\x18\x04 \x03(\x0b\x32\x1a.tb_xla_insights.hlo.Shape\">\n\x0cProgramShape\x12.\n\nparameters\x18\x01 \x03(\x0b\x32\x1a.tb_xla_insights.hlo.Shape\"\xae\x01\n\x10InputOutputAlias\x12<\n\x07\x65ntries\x18\x01 \x03(\x0b\x32+.tb_xla_insights.hlo.InputOutputAlias.Entry\x1a\\\n\x05\x45ntry\x12\x1a\n\x12output_shape_index\x18\x01 \x03(\x03\x12\x18\n\x10parameter_number\x18\x02 \x01(\x03\x12\x1d\n\x15parameter_shape_index\x18\x03 \x03(\x03\"\xc1\x02\n\tHloModule\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x39\n\x0c\x63omputations\x18\x03 \x03(\x0b\x32#.tb_xla_insights.hlo.HloComputation\x12=\n\x12host_program_shape\x18\x04 \x01(\x0b\x32!.tb_xla_insights.hlo.ProgramShape\x12\n\n\x02id\x18\x05 \x01(\x03\x12\x1c\n\x14\x65ntry_computation_id\x18\x06 \x01(\x03\x12\x41\n\x12input_output_alias\x18\x08 \x01(\x0b\x32%.tb_xla_insights.hlo.InputOutputAlias\x12?\n\x11stack_frame_index\x18\x11 \x01(\x0b\x32$.tb_xla_insights.hlo.StackFrameIndex\">\n\x08HloProto\x12\x32\n\nhlo_module\x18\x01 \x01(\x0b\x32\x1e.tb_xla_insights.hlo.HloModuleb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -24,37 +24,41 @@ if _descriptor._USE_C_DESCRIPTORS == False:
   _globals['_OPMETADATA']._serialized_start=63
   _globals['_OPMETADATA']._serialized_end=175
   _globals['_HLOINSTRUCTION']._serialized_start=178
-  _globals['_HLOINSTRUCTION']._serialized_end=991
-  _globals['_WINDOW']._serialized_start=994
-  _globals['_WINDOW']._serialized_end=1196
-  _globals['_WINDOW_DIMENSION']._serialized_start=1064
-  _globals['_WINDOW_DIMENSION']._serialized_end=1196
-  _globals['_CONVOLUTIONDIMENSIONS']._serialized_start=1199
-  _globals['_CONVOLUTIONDIMENSIONS']._serialized_end=1537
-  _globals['_SLICEDIMENSION']._serialized_start=1539
-  _globals['_SLICEDIMENSION']._serialized_end=1601
-  _globals['_DOTDIMENSIONS']._serialized_start=1604
-  _globals['_DOTDIMENSIONS']._serialized_end=1751
-  _globals['_REPLICAGROUP']._serialized_start=1753
-  _globals['_REPLICAGROUP']._serialized_end=1788
-  _globals['_IOTAREPLICAGROUPS']._serialized_start=1791
-  _globals['_IOTAREPLICAGROUPS']._serialized_end=1925
-  _globals['_COLLECTIVEDEVICELIST']._serialized_start=1928
-  _globals['_COLLECTIVEDEVICELIST']._serialized_end=2082
-  _globals['_HLOCOMPUTATION']._serialized_start=2084
-  _globals['_HLOCOMPUTATION']._serialized_end=2202
-  _globals['_STACKFRAMEINDEX']._serialized_start=2205
-  _globals['_STACKFRAMEINDEX']._serialized_end=2555
-  _globals['_STACKFRAMEINDEX_FILELOCATION']._serialized_start=2414
-  _globals['_STACKFRAMEINDEX_FILELOCATION']._serialized_end=2490
-  _globals['_STACKFRAMEINDEX_STACKFRAME']._serialized_start=2492
-  _globals['_STACKFRAMEINDEX_STACKFRAME']._serialized_end=2555
-  _globals['_SHAPE']._serialized_start=2557
-  _globals['_SHAPE']._serialized_end=2656
-  _globals['_PROGRAMSHAPE']._serialized_start=2658
-  _globals['_PROGRAMSHAPE']._serialized_end=2720
-  _globals['_HLOMODULE']._serialized_start=2723
-  _globals['_HLOMODULE']._serialized_end=2977
-  _globals['_HLOPROTO']._serialized_start=2979
-  _globals['_HLOPROTO']._serialized_end=3041
+  _globals['_HLOINSTRUCTION']._serialized_end=1017
+  _globals['_WINDOW']._serialized_start=1020
+  _globals['_WINDOW']._serialized_end=1222
+  _globals['_WINDOW_DIMENSION']._serialized_start=1090
+  _globals['_WINDOW_DIMENSION']._serialized_end=1222
+  _globals['_CONVOLUTIONDIMENSIONS']._serialized_start=1225
+  _globals['_CONVOLUTIONDIMENSIONS']._serialized_end=1563
+  _globals['_SLICEDIMENSION']._serialized_start=1565
+  _globals['_SLICEDIMENSION']._serialized_end=1627
+  _globals['_DOTDIMENSIONS']._serialized_start=1630
+  _globals['_DOTDIMENSIONS']._serialized_end=1777
+  _globals['_REPLICAGROUP']._serialized_start=1779
+  _globals['_REPLICAGROUP']._serialized_end=1814
+  _globals['_IOTAREPLICAGROUPS']._serialized_start=1817
+  _globals['_IOTAREPLICAGROUPS']._serialized_end=1951
+  _globals['_COLLECTIVEDEVICELIST']._serialized_start=1954
+  _globals['_COLLECTIVEDEVICELIST']._serialized_end=2108
+  _globals['_HLOCOMPUTATION']._serialized_start=2110
+  _globals['_HLOCOMPUTATION']._serialized_end=2228
+  _globals['_STACKFRAMEINDEX']._serialized_start=2231
+  _globals['_STACKFRAMEINDEX']._serialized_end=2581
+  _globals['_STACKFRAMEINDEX_FILELOCATION']._serialized_start=2440
+  _globals['_STACKFRAMEINDEX_FILELOCATION']._serialized_end=2516
+  _globals['_STACKFRAMEINDEX_STACKFRAME']._serialized_start=2518
+  _globals['_STACKFRAMEINDEX_STACKFRAME']._serialized_end=2581
+  _globals['_SHAPE']._serialized_start=2583
+  _globals['_SHAPE']._serialized_end=2682
+  _globals['_PROGRAMSHAPE']._serialized_start=2684
+  _globals['_PROGRAMSHAPE']._serialized_end=2746
+  _globals['_INPUTOUTPUTALIAS']._serialized_start=2749
+  _globals['_INPUTOUTPUTALIAS']._serialized_end=2923
+  _globals['_INPUTOUTPUTALIAS_ENTRY']._serialized_start=2831
+  _globals['_INPUTOUTPUTALIAS_ENTRY']._serialized_end=2923
+  _globals['_HLOMODULE']._serialized_start=2926
+  _globals['_HLOMODULE']._serialized_end=3247
+  _globals['_HLOPROTO']._serialized_start=3249
+  _globals['_HLOPROTO']._serialized_end=3311
 # @@protoc_insertion_point(module_scope)

@@ -20,12 +20,13 @@ class OpMetadata(_message.Message):
     def __init__(self, op_type: _Optional[str] = ..., op_name: _Optional[str] = ..., source_file: _Optional[str] = ..., source_line: _Optional[int] = ..., stack_frame_id: _Optional[int] = ...) -> None: ...
 
 class HloInstruction(_message.Message):
-    __slots__ = ("name", "opcode", "shape", "metadata", "literal", "window", "convolution_dimension_numbers", "slice_dimensions", "channel_id", "custom_call_target", "dot_dimension_numbers", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids", "sharding", "backend_config", "replica_groups", "feature_group_count", "batch_group_count", "statistics_viz", "collective_device_list", "original_value")
+    __slots__ = ("name", "opcode", "shape", "metadata", "literal", "parameter_number", "window", "convolution_dimension_numbers", "slice_dimensions", "channel_id", "custom_call_target", "dot_dimension_numbers", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids", "sharding", "backend_config", "replica_groups", "feature_group_count", "batch_group_count", "statistics_viz", "collective_device_list", "original_value")
     NAME_FIELD_NUMBER: _ClassVar[int]
     OPCODE_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     LITERAL_FIELD_NUMBER: _ClassVar[int]
+    PARAMETER_NUMBER_FIELD_NUMBER: _ClassVar[int]
     WINDOW_FIELD_NUMBER: _ClassVar[int]
     CONVOLUTION_DIMENSION_NUMBERS_FIELD_NUMBER: _ClassVar[int]
     SLICE_DIMENSIONS_FIELD_NUMBER: _ClassVar[int]
@@ -49,6 +50,7 @@ class HloInstruction(_message.Message):
     shape: bytes
     metadata: OpMetadata
     literal: bytes
+    parameter_number: int
     window: Window
     convolution_dimension_numbers: ConvolutionDimensions
     slice_dimensions: _containers.RepeatedCompositeFieldContainer[SliceDimension]
@@ -67,7 +69,7 @@ class HloInstruction(_message.Message):
     statistics_viz: bytes
     collective_device_list: CollectiveDeviceList
     original_value: bytes
-    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., shape: _Optional[bytes] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., literal: _Optional[bytes] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., convolution_dimension_numbers: _Optional[_Union[ConvolutionDimensions, _Mapping]] = ..., slice_dimensions: _Optional[_Iterable[_Union[SliceDimension, _Mapping]]] = ..., channel_id: _Optional[int] = ..., custom_call_target: _Optional[str] = ..., dot_dimension_numbers: _Optional[_Union[DotDimensions, _Mapping]] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., control_predecessor_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ..., sharding: _Optional[bytes] = ..., backend_config: _Optional[bytes] = ..., replica_groups: _Optional[_Iterable[_Union[ReplicaGroup, _Mapping]]] = ..., feature_group_count: _Optional[int] = ..., batch_group_count: _Optional[int] = ..., statistics_viz: _Optional[bytes] = ..., collective_device_list: _Optional[_Union[CollectiveDeviceList, _Mapping]] = ..., original_value: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., opcode: _Optional[str] = ..., shape: _Optional[bytes] = ..., metadata: _Optional[_Union[OpMetadata, _Mapping]] = ..., literal: _Optional[bytes] = ..., parameter_number: _Optional[int] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., convolution_dimension_numbers: _Optional[_Union[ConvolutionDimensions, _Mapping]] = ..., slice_dimensions: _Optional[_Iterable[_Union[SliceDimension, _Mapping]]] = ..., channel_id: _Optional[int] = ..., custom_call_target: _Optional[str] = ..., dot_dimension_numbers: _Optional[_Union[DotDimensions, _Mapping]] = ..., id: _Optional[int] = ..., operand_ids: _Optional[_Iterable[int]] = ..., control_predecessor_ids: _Optional[_Iterable[int]] = ..., called_computation_ids: _Optional[_Iterable[int]] = ..., sharding: _Optional[bytes] = ..., backend_config: _Optional[bytes] = ..., replica_groups: _Optional[_Iterable[_Union[ReplicaGroup, _Mapping]]] = ..., feature_group_count: _Optional[int] = ..., batch_group_count: _Optional[int] = ..., statistics_viz: _Optional[bytes] = ..., collective_device_list: _Optional[_Union[CollectiveDeviceList, _Mapping]] = ..., original_value: _Optional[bytes] = ...) -> None: ...
 
 class Window(_message.Message):
     __slots__ = ("dimensions",)
@@ -216,21 +218,38 @@ class ProgramShape(_message.Message):
     parameters: _containers.RepeatedCompositeFieldContainer[Shape]
     def __init__(self, parameters: _Optional[_Iterable[_Union[Shape, _Mapping]]] = ...) -> None: ...
 
+class InputOutputAlias(_message.Message):
+    __slots__ = ("entries",)
+    class Entry(_message.Message):
+        __slots__ = ("output_shape_index", "parameter_number", "parameter_shape_index")
+        OUTPUT_SHAPE_INDEX_FIELD_NUMBER: _ClassVar[int]
+        PARAMETER_NUMBER_FIELD_NUMBER: _ClassVar[int]
+        PARAMETER_SHAPE_INDEX_FIELD_NUMBER: _ClassVar[int]
+        output_shape_index: _containers.RepeatedScalarFieldContainer[int]
+        parameter_number: int
+        parameter_shape_index: _containers.RepeatedScalarFieldContainer[int]
+        def __init__(self, output_shape_index: _Optional[_Iterable[int]] = ..., parameter_number: _Optional[int] = ..., parameter_shape_index: _Optional[_Iterable[int]] = ...) -> None: ...
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[InputOutputAlias.Entry]
+    def __init__(self, entries: _Optional[_Iterable[_Union[InputOutputAlias.Entry, _Mapping]]] = ...) -> None: ...
+
 class HloModule(_message.Message):
-    __slots__ = ("name", "computations", "host_program_shape", "id", "entry_computation_id", "stack_frame_index")
+    __slots__ = ("name", "computations", "host_program_shape", "id", "entry_computation_id", "input_output_alias", "stack_frame_index")
     NAME_FIELD_NUMBER: _ClassVar[int]
     COMPUTATIONS_FIELD_NUMBER: _ClassVar[int]
     HOST_PROGRAM_SHAPE_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     ENTRY_COMPUTATION_ID_FIELD_NUMBER: _ClassVar[int]
+    INPUT_OUTPUT_ALIAS_FIELD_NUMBER: _ClassVar[int]
     STACK_FRAME_INDEX_FIELD_NUMBER: _ClassVar[int]
     name: str
     computations: _containers.RepeatedCompositeFieldContainer[HloComputation]
     host_program_shape: ProgramShape
     id: int
     entry_computation_id: int
+    input_output_alias: InputOutputAlias
     stack_frame_index: StackFrameIndex
-    def __init__(self, name: _Optional[str] = ..., computations: _Optional[_Iterable[_Union[HloComputation, _Mapping]]] = ..., host_program_shape: _Optional[_Union[ProgramShape, _Mapping]] = ..., id: _Optional[int] = ..., entry_computation_id: _Optional[int] = ..., stack_frame_index: _Optional[_Union[StackFrameIndex, _Mapping]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., computations: _Optional[_Iterable[_Union[HloComputation, _Mapping]]] = ..., host_program_shape: _Optional[_Union[ProgramShape, _Mapping]] = ..., id: _Optional[int] = ..., entry_computation_id: _Optional[int] = ..., input_output_alias: _Optional[_Union[InputOutputAlias, _Mapping]] = ..., stack_frame_index: _Optional[_Union[StackFrameIndex, _Mapping]] = ...) -> None: ...
 
 class HloProto(_message.Message):
     __slots__ = ("hlo_module",)
