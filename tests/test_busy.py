@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,8 @@ def test_without_ops_runs_are_busy_time() -> None:
     assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (30, 40)
 
 
-@pytest.mark.parametrize(
-    "category", ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"]
-)
-def test_categories_in_which_a_core_only_waits_for_others_are_not_busy(category: str) -> None:
+@pytest.mark.parametrize("category", ["infeed", "outfeed", "host send", "megacore fusion"])
+def test_categories_in_which_a_core_does_nothing_itself_are_not_busy(category: str) -> None:
     excluded = ("op.1", 10, 20, {"hlo_category": category})
     trace = capture(HOST, Core(ops=[excluded, ("fusion.2", 30, 10, {"hlo_category": "loop fusion"})]))
     assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (10, 30)
@@ -105,8 +104,27 @@ def test_a_stall_ends_when_another_stream_works() -> None:
 
 
 def test_a_stall_is_part_of_busy() -> None:
-    trace = capture(HOST, Core(ops=[("copy-done", 0, 9, {"hlo_category": "async-done"}), ("dot", 20, 5)]))
+    ops = [("infeed", 0, 9, {"hlo_category": "infeed"}), ("copy-done", 2, 5), ("dot", 20, 5)]
+    trace = capture(HOST, Core(ops=ops))
     assert (summary_of_device(trace)["stall_ps"], summary_of_device(trace)["busy_ps"]) == (0, 5)
+
+
+@pytest.mark.parametrize("category", ["copy-done", "async-done", "host recv-done", "host send done"])
+def test_every_done_op_is_a_stall_whatever_it_waits_for(category: str) -> None:
+    """xprof excludes some of these categories from the duty cycle."""
+    ops = [("gather.3.call-done", 0, 9, {"hlo_category": category}), ("dot", 20, 5)]
+    trace = capture(HOST, Core(ops=ops))
+    assert (summary_of_device(trace)["stall_ps"], summary_of_device(trace)["busy_ps"]) == (9, 14)
+
+
+@pytest.mark.parametrize("name", ["async_mix", "barrier", "sc_bound", "sc_dependent", "sc_late", "sc_partly"])
+def test_waits_for_other_engines_add_up_to_the_simulated_ones(name: str, shared_traces: Path) -> None:
+    folder = shared_traces / "engines" / name
+    trace = real_trace(folder)
+    cores = json.loads((folder / "truth.json").read_text())["cores"].values()
+    assert [(busy(trace, device).total_ps, stalls(trace, device).total_ps) for device in trace.devices] == [
+        (core["busy_ps"], core["stall_ps"]) for core in cores
+    ]
 
 
 def test_the_duty_cycle_by_each_definition() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, opcode
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, collective_kind, opcode
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
@@ -46,9 +46,12 @@ def device_stalls(facts: Facts) -> Finding | None:
     busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
     ops = _stall_times(trace)
     total_ps = sum(time_ps for _, time_ps in ops)
-    is_copy = 2 * sum(time_ps for op, time_ps in ops if _is_copy(op)) > total_ps
+    awaited = Counter[str]()
+    for op, time_ps in ops:
+        awaited[_awaited(op)] += time_ps
+    main = max(_STALL_ADVICE, key=lambda kind: awaited[kind])
     # The longest of the ops to which the advice applies.
-    name, name_ps = next(((op, ps) for op, ps in ops if _is_copy(op) == is_copy), ("an asynchronous op", 0))
+    name, name_ps = next(((op, ps) for op, ps in ops if _awaited(op) == main), ("an asynchronous op", 0))
     ops_text = name if 2 * name_ps > total_ps else f"ops such as {name}"
     windows = (
         Window(start, end, device.id)
@@ -64,10 +67,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
         f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
-        "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
-        "on the device what is needed again soon."
-        if is_copy
-        else "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
+        _STALL_ADVICE[main],
         cost,
         {
             "stall_ps": cost,
@@ -81,9 +81,21 @@ def device_stalls(facts: Facts) -> Finding | None:
     )
 
 
-def _is_copy(op: str) -> bool:
-    """Whether an op with this opcode waits for a copy between memories, not for another device."""
-    return op.startswith(("copy", "slice", "dynamic"))
+_STALL_ADVICE = {
+    "copy": "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
+    "on the device what is needed again soon.",
+    "collective": "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
+    "other": "Start the awaited ops earlier, or let work that needs none of them run between their start and end.",
+}
+"""By what a device waits for."""
+
+
+def _awaited(op: str) -> str:
+    """What an op with this opcode waits for: a copy between memories, other devices, or something else, such as a
+    SparseCore."""
+    if op.startswith(("copy", "slice", "dynamic")):
+        return "copy"
+    return "collective" if collective_kind(op) else "other"
 
 
 def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:

@@ -36,19 +36,17 @@ whole capture."""
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 
 _EXCLUDED_CATEGORIES = frozenset(
-    [
-        "infeed", "outfeed", "host send", "host send done", "host recv", "host recv done", "host receive",
-        "host receive done", "async done", "megacore fusion",
-    ]
-)  # fmt: skip
-"""Categories that xprof excludes from a TPU's duty cycle: in their ops, the core only waits."""
+    ("infeed", "outfeed", "host send", "host recv", "host receive", "megacore fusion")
+)
+"""Categories of ops in which the core does nothing itself. Ops that wait for an asynchronous one (`async-done`,
+`host recv-done`) are busy and stalled, whatever they wait for; xprof excludes some of these too."""
 
 _EXCLUDED_FLAG, _WAIT_FLAG = 1, 2
 """Bits of `_op_flags`."""
 
 
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
-    """When the device is busy: the union of its top-level ops without the categories that xprof excludes. With the
+    """When the device is busy: the union of its top-level ops without those in which it does nothing itself. With the
     definition `modules`, or without ops, the union of its modules; with that definition but without modules, the union
     of all its ops. (docs/definitions.md, "Busy, span, duty cycle")"""
     return _busy(trace, _index(trace, device), definition == "modules")
