@@ -39,8 +39,8 @@ _MIN_GAIN = {
     ),
 }
 """The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
-spans, and a finding without cost and fix always. Loading has a higher threshold because every step includes some. All other
-findings are always reported."""
+spans, and a finding without cost and fix always. Loading has a higher threshold because every step includes some. All
+other findings are always reported."""
 
 
 def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
