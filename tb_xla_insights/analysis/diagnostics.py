@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_re
 from tb_xla_insights.analysis.steps.sources import annotated_times, find_unrecorded_work
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
-from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
-from tb_xla_insights.english import plural
+from tb_xla_insights.analysis.unrecorded_devices import devices_without_work
+from tb_xla_insights.english import join_words, plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
@@ -82,14 +82,9 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
         accelerator = WORDS[framework].accelerator
         text = f"No device plane, as on a CPU: devices are derived from {source} on host threads."
         yield Diagnostic("no_device_plane", "info", f"{text} If an accelerator {accelerator}.")
-    for name, launches in gpus_without_work(trace):
-        text = (
-            f"{name} recorded no kernels, although the host made {plural(launches, 'launch', 'launches')} on it: "
-            "it is left out of all figures."
-        )
-        yield Diagnostic(
-            "device_without_work", "warning", f"{text} Capture again; one profiler at a time can trace a GPU."
-        )
+    if trace.devices and (lost := devices_without_work(trace)):
+        text = f"{_describe_lost(lost)}, and no figure includes {'it' if len(lost) == 1 else 'them'}."
+        yield Diagnostic("device_without_work", "warning", f"{text} Capture again{_how_to_trace(lost)}.")
     yield from _device_record_diagnostics(trace)
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
@@ -200,6 +195,8 @@ def _no_device(trace: Trace) -> str:
             "The readable part of the file has no device, as the file may be truncated. Copy the file again, or "
             "capture again."
         )
+    if lost := devices_without_work(trace):
+        return f"{_describe_lost(lost)}: the devices' work is not in the capture. Capture again{_how_to_trace(lost)}."
     if device_planes:
         more = len(device_planes) - 1
         planes = (
@@ -212,6 +209,22 @@ def _no_device(trace: Trace) -> str:
         "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
         "steps run."
     )
+
+
+def _describe_lost(lost: Sequence[tuple[str, int]]) -> str:
+    """`The host made 8 launches on TPU:1, which recorded no work`."""
+    launches = plural(sum(count for _, count in lost), "launch", "launches")
+    return f"The host made {launches} on {join_words([name for name, _ in lost])}, which recorded no work"
+
+
+def _how_to_trace(lost: Sequence[tuple[str, int]]) -> str:
+    """How to trace devices that recorded no work, to follow `capture again`."""
+    if any("TPU" in name for name, _ in lost):
+        return (
+            " with --device-level 1, and with all chips traced (the profiler's option "
+            "tpu_num_chips_to_profile_per_task limits them)"
+        )
+    return "; one profiler at a time can trace a GPU"
 
 
 def _device_planes(trace: Trace) -> list[str]:

@@ -224,10 +224,8 @@ def _device_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> t
     exact = np.where(exact < 0, _match_by_key(trace, device, row, candidates), exact)
     if (exact >= 0).all():
         return _merge_joins(exact, exact)
-    ordinal = np.full(len(candidates), -1, np.int64)
-    if "device_ordinal" in trace.stats:
-        ordinal = trace.stats["device_ordinal"].at(candidates, -1)
-    has_ordinals = bool((ordinal >= 0).any())
+    ordinal = stat_at(trace, "device_ordinal", candidates, 0)  # left out for the first device
+    has_ordinals = bool((stat_at(trace, "device_ordinal", candidates, -1) >= 0).any())
     if not has_ordinals and len(trace.devices) > 1:
         candidates = candidates[:0]  # each belongs to one device, but nothing records which one
     if not candidates.size:
@@ -258,7 +256,7 @@ def _match_by_key(trace: Trace, device_index: Int32, row: Int32, candidates: Int
 
     rows = candidates[np.argsort(trace.end_ps[candidates], kind="stable")]
     rows_of_key: dict[tuple[int, ...], list[int]] = {}
-    candidate_keys = keys(rows, trace.stats["device_ordinal"].at(rows, -1))
+    candidate_keys = keys(rows, trace.stats["device_ordinal"].at(rows, 0))
     for candidate, key in zip(rows.tolist(), candidate_keys, strict=True):
         rows_of_key.setdefault(key, []).append(candidate)
     candidates_of_key = {key: _Candidates(trace, key_rows) for key, key_rows in rows_of_key.items()}
