@@ -321,6 +321,23 @@ class TestLazyAgainstDynamo:
         document = comparison_document(session(lazy.trace()), session(dynamo.trace()))
         for rows in document["lazy_dynamo"]["executions"].values():
             assert {row["program"]: row["per_step"] for row in rows} == {"train": 1, "test": 5 / 6}
+        for step in document["lazy_dynamo"]["step"].values():
+            assert step["device_ps"] == round((6 * 200 + 5 * 40) * US / 6)
+
+    def test_short_runs_outside_of_the_steps_do_not_shorten_those_inside(self) -> None:
+        """A warm-up, or an evaluation, launches other programs before or after the loop."""
+        loop, with_others = Tpu(), Tpu()
+        for start in range(2000, 8000, 1000):
+            for tpu, by in ((loop, "dynamo"), (with_others, "marker")):
+                tpu.step(start, 1000, start // 1000)
+                tpu.launch(start + 10, (start + 20, 20), (start + 50, 200), by=by)
+        for start in (*range(0, 2000, 100), *range(8000, 10_000, 100)):
+            with_others.launch(start, (start + 10, 5), (start + 20, 10), program="warm_up(9)")
+        document = comparison_document(session(loop.trace()), session(with_others.trace()))
+        steps = document["lazy_dynamo"]["step"]
+        assert steps["a"]["device_ps"] == steps["b"]["device_ps"] == 200 * US
+        overhead = measure(document, "overhead_per_step")
+        assert overhead["a_ps"] == overhead["b_ps"]
 
     def test_totals_of_real_captures(self, shared_traces: Path) -> None:
         names = ("lazy_train_session", "dynamo_train_session")

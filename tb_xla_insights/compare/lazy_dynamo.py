@@ -58,7 +58,7 @@ def _step(session: SessionTotals) -> LazyDynamoStep:
     return {
         "steps": len(session.steps),
         "tracing_ps": session.class_means.get("tracing") or None,
-        "device_ps": session.per_step(session.totals["executions"]["device_ps"]),
+        "device_ps": session.device_per_step_ps,
         "wall_ps": session.mean_ps,
         "executions": session.launches_per_step,
     }

@@ -142,7 +142,7 @@ def measure_rows(
         per_core("idle_per_step", "Idle per step and core", "idle_ps", _idle_ps),
         # Executions and input syncs are counted, but neither direction is better.
         step_mean("executions_per_step", "Executions per step", _value_of("executions"), "count", None),
-        total("overhead_per_step", "Overhead per step and core", "ps", _overhead_per_step),
+        total("overhead_per_step", "Overhead per step and core", "ps", lambda side: side.overhead_per_step_ps),
         total("overhead_per_run", "Overhead per run", "ps", _overhead_per_run),
         total("compiles", "Compilations after warm-up", "count", _compiles_after_warm_up),
         total("compile_time", "Time in compilations", "ps", _compile_time_ps),
@@ -292,11 +292,6 @@ def _compile_time_ps(session: SessionTotals) -> int:
 
 def _idle_ps(step: Row) -> int:
     return int(step["duration_ps"] - step["device_work_ps"])
-
-
-def _overhead_per_step(session: SessionTotals) -> int | None:
-    overhead_ps, runs = session.overhead
-    return session.per_step(overhead_ps) if runs else None
 
 
 def _overhead_per_run(session: SessionTotals) -> int | None:

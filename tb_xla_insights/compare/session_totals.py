@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
@@ -180,12 +181,33 @@ class SessionTotals:
         counts: list[Counter[str]] = view_data_of_hosts(self.session, "launches_in_steps")
         return sum(counts, Counter())
 
-    def per_step(self, total_ps: int) -> int | None:
-        """Converts a total over all device runs to a time per step and core: the mean of a run, times the number of
-        runs that a whole step launches on a core. Runs of steps that the capture cuts count in the mean only."""
-        runs = sum_of_runs(view_data_of_hosts(self.session, "runs"))
-        whole = runs.total * runs.core_steps
-        return round(total_ps * runs.in_steps / whole) if whole else None
+    @cached_property
+    def device_per_step_ps(self) -> int | None:
+        """Device time of the runs per step and core."""
+        return self._per_step(
+            {name: Fraction(sums["device_ps"], sums["count"]) for name, sums in self.programs.items()}
+        )
+
+    @cached_property
+    def overhead_per_step_ps(self) -> int | None:
+        """Overhead per step and core; None if no launch is known."""
+        means = {
+            name: Fraction(_sum(rows, "overhead_ps"), known)
+            for name, rows in self._rows_of_programs.items()
+            if (known := _known_runs(rows))
+        }
+        return self._per_step(means) if means else None
+
+    def _per_step(self, means_ps: Mapping[str, Fraction]) -> int | None:
+        """Converts mean times of a run, by program, to a time per step and core: times the number of runs that a whole
+        step launches on a core. Runs outside of whole steps count in the means of their program only. None if no whole
+        step launched a run."""
+        counts: list[Counter[str]] = view_data_of_hosts(self.session, "runs_in_steps")
+        runs = sum(counts, Counter[str]())
+        core_steps = sum_of_runs(view_data_of_hosts(self.session, "runs")).core_steps
+        if not runs:
+            return None
+        return round(sum(mean * runs[name] for name, mean in means_ps.items()) / core_steps)
 
     @cached_property
     def step_idle(self) -> Row:

@@ -27,6 +27,7 @@ ViewDataName = Literal[
     "steps",
     "runs",
     "launches_in_steps",
+    "runs_in_steps",
     "idle_between",
     "graphs",
     "annotation_times",
@@ -76,6 +77,13 @@ def count_launches_in_steps(trace: Trace) -> Counter[str]:
     launches = find_launches(trace)
     is_counted = (launches.step >= 0) & (launches.program >= 0)
     return Counter(launches.programs[program].name for program in launches.program[is_counted].tolist())
+
+
+def count_runs_in_steps(trace: Trace) -> Counter[str]:
+    """The number of device runs that whole steps launched, by program."""
+    launches = find_launches(trace)
+    programs = launches.runs.program[launches.step_of_run >= 0]
+    return Counter(launches.programs[program].name for program in programs.tolist())
 
 
 def idle_between_programs(
@@ -179,6 +187,7 @@ _FUNCTIONS: dict[ViewDataName, Callable[[Trace], Any]] = {
     "steps": lambda trace: len(find_steps(trace)),
     "runs": count_runs,
     "launches_in_steps": count_launches_in_steps,
+    "runs_in_steps": count_runs_in_steps,
     "idle_between": idle_between_programs,
     "graphs": graph_rows,
     "annotation_times": annotation_times,
