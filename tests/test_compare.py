@@ -411,3 +411,26 @@ def test_the_phases_of_steps_inside_another_annotation() -> None:
     step = default_step_view(before)
     assert step is not None
     assert [phase["name"] for phase in step["phases"]] == ["data/load", "forward"]
+
+
+def test_other_devices_are_named_and_only_then() -> None:
+    """A host is missing in B, or its steps use fewer cores."""
+    one_host = steps_of(*[1000, 1010] * 3)
+    two_hosts = session(*one_host.traces, *steps_of(*[1000, 1010] * 3).traces)
+    text = comparison_document(two_hosts, one_host)["verdict"]["text"]
+    assert text.endswith(
+        " The setups differ: A is PyTorch/XLA · PJRT · 2 TPU cores, B PyTorch/XLA · PJRT · 1 TPU core."
+    )
+    text = comparison_document(two_cores("marker"), one_host)["verdict"]["text"]
+    assert "A is PyTorch/XLA · PJRT · 2 TPU cores, B PyTorch/XLA · PJRT · 1 TPU core." in text
+    assert "setups" not in comparison_document(two_hosts, two_hosts)["verdict"]["text"]
+
+
+def test_a_session_compared_with_another_frameworks_names_both(shared_traces: Path) -> None:
+    jax, torch_xla = (
+        session(real_trace(shared_traces / folder)) for folder in ("pairs/jx_pytree_good", "pairs/tx_gc_good")
+    )
+    text = comparison_document(jax, torch_xla)["verdict"]["text"]
+    assert "The setups differ: A is JAX · PJRT · " in text
+    assert ", B PyTorch/XLA · PJRT · " in text
+    assert "work without an annotation is new" not in text

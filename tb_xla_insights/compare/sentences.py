@@ -44,6 +44,8 @@ VERDICT_TEXTS = {
 _MIN_REASON_SHARE = 1 / 20
 """A class or op is named if it differs by more than this share of the longer median step."""
 
+_UNANNOTATED = "work without an annotation"
+
 _MAX_REASONS = 3
 _MAX_DEVICE_REASONS = 2
 
@@ -96,7 +98,18 @@ def compare_verdict(
         sentence = f"{_time_sentence(medians, verdict, 'steps', 'step')}{_rare_compiles_clause(a, b)}."
         reasons = f"{_class_reasons(a, b, measures, classes)}{_device_reasons(medians, work, 'step')}"
         text = f"{sentence}{reasons}"
-    return {"text": text, "verdict": verdict, "program": pair.program if pair else None}
+    return {
+        "text": f"{text}{_setup_sentence(a, b)}",
+        "verdict": verdict,
+        "program": pair.program if pair else None,
+    }
+
+
+def _setup_sentence(a: SessionTotals, b: SessionTotals) -> str:
+    """Returns ` The setups differ: A is JAX · PJRT · 4 TPU v4 cores, B JAX · PJRT · 8 TPU v4 cores.`; empty if they do
+    not differ. Then a longer step may do more work, or share it among fewer devices."""
+    label_a, label_b = (session.report["environment"]["label"] for session in (a, b))
+    return "" if label_a == label_b else f" The setups differ: A is {label_a}, B {label_b}."
 
 
 def _without_steps(a: SessionTotals, b: SessionTotals) -> str:
@@ -222,15 +235,15 @@ def _device_reasons(medians_ps: tuple[int, int], work: ComparedDeviceWork, unit:
 
 
 def _device_part(name: str, row: Mapping[str, Any]) -> str:
+    if name == _UNANNOTATED or row["presence"] not in ("only_a", "only_b"):
+        return f"{name} takes {_difference_text(row['difference_ps'])}"
     if row["presence"] == "only_b":
         return f"{name} is new and takes {brief_time(row['b_ps'])}"
-    if row["presence"] == "only_a":
-        return f"{name} is gone, which took {brief_time(row['a_ps'])}"
-    return f"{name} takes {_difference_text(row['difference_ps'])}"
+    return f"{name} is gone, which took {brief_time(row['a_ps'])}"
 
 
 def _annotation_name(row: Mapping[str, Any]) -> str:
-    return path_text(row["path"]) if row["path"] else "work without an annotation"
+    return path_text(row["path"]) if row["path"] else _UNANNOTATED
 
 
 def op_names_text(row: Mapping[str, Any]) -> str:
