@@ -433,4 +433,4 @@ def test_a_session_compared_with_another_frameworks_names_both(shared_traces: Pa
     text = comparison_document(jax, torch_xla)["verdict"]["text"]
     assert "The setups differ: A is JAX · PJRT · " in text
     assert ", B PyTorch/XLA · PJRT · " in text
-    assert "work without an annotation is new" not in text
+    assert "work without an annotation (new)" not in text

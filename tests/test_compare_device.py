@@ -183,11 +183,11 @@ def test_another_kernel_is_compared_at_the_innermost_common_path(tmp_path: Path)
 def test_what_is_new_or_gone_is_named_as_such(before: SessionTrace, tmp_path: Path) -> None:
     with_loss = write_session(tmp_path / "b", {**OPS, "dot.9": ("Training_Step/loss", 90_000)}, 2)
     for a, b, sentence in (
-        (before, with_loss, "On the device, Training_Step/loss is new and takes 90.9 ns per step and core."),
+        (before, with_loss, "On the device, Training_Step/loss (new) takes 90.9 ns per step and core."),
         (
             with_loss,
             before,
-            "On the device, Training_Step/loss is gone, which took 90.9 ns per step and core.",
+            "On the device, Training_Step/loss (gone) took 90.9 ns per step and core.",
         ),
     ):
         text = comparison_document(a, b)["verdict"]["text"].replace("\u202f", " ")

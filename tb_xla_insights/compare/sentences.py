@@ -44,6 +44,9 @@ VERDICT_TEXTS = {
 _MIN_REASON_SHARE = 1 / 20
 """A class or op is named if it differs by more than this share of the longer median step."""
 
+_CLASS_NOUNS = {"unrecorded": "unrecorded time", "other": "other work"}
+"""Classes whose labels are no nouns."""
+
 _UNANNOTATED = "work without an annotation"
 
 _MAX_REASONS = 3
@@ -182,7 +185,7 @@ def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: 
     medians = a.median_ps or 0, b.median_ps or 0
     rows = [row for row in classes if _is_notable(medians, row)][:_MAX_REASONS]
     parts = [
-        f"{_difference_text(row['difference_ps'])} {label(row['class'])}"
+        f"{_difference_text(row['difference_ps'])} {_CLASS_NOUNS.get(row['class']) or label(row['class'])}"
         for row in rows
         if not _is_device_work(row, work_row)
     ]
@@ -238,8 +241,8 @@ def _device_part(name: str, row: Mapping[str, Any]) -> str:
     if name == _UNANNOTATED or row["presence"] not in ("only_a", "only_b"):
         return f"{name} takes {_difference_text(row['difference_ps'])}"
     if row["presence"] == "only_b":
-        return f"{name} is new and takes {brief_time(row['b_ps'])}"
-    return f"{name} is gone, which took {brief_time(row['a_ps'])}"
+        return f"{name} (new) takes {brief_time(row['b_ps'])}"
+    return f"{name} (gone) took {brief_time(row['a_ps'])}"
 
 
 def _annotation_name(row: Mapping[str, Any]) -> str:
