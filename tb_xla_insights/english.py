@@ -22,6 +22,11 @@ def lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def upper_first(text: str) -> str:
+    """The text with a capital first letter, for the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def mean_text(number: float) -> str:
     """A mean count: `4`, `6.5`."""
     return f"{number:.1f}".removesuffix(".0")

@@ -106,24 +106,19 @@ def _decimals(ps: int, unit_ps: int) -> int:
     return next((decimals for decimals, limit in enumerate((100, 10, 1)) if abs(ps) >= limit * unit_ps), 3)
 
 
-def change_text(before_ps: int, after_ps: int, max_after_ps: int | None = None, decimals: int = 1) -> str:
-    """A change of a time, in one unit: `290.8 → 169.3 ms`, or with a range of results `55.0 → 13.8 to 41.1 ms`. Takes
-    more decimals, up to three, where different times would read the same. Where a result would read as zero with two
-    decimals, each time has its own unit: `75.0 s → 0.5 ms`."""
-    max_after_ps = after_ps if max_after_ps is None else max_after_ps
+def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
+    """A change of a time, in one unit: `290.8 → 169.3 ms`. Takes more decimals, up to three, where different times
+    would read the same. Where the result would read as zero with two decimals, each time has its own unit:
+    `75.0 s → 0.5 ms`."""
     unit = time_unit(before_ps)
-    before, after, max_after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, max_after_ps))
-    ambiguous = (before == after and before_ps != after_ps) or (
-        after == max_after and after_ps != max_after_ps
-    )
-    reads_as_zero = any(0 < 2 * ps * 10**decimals < PS_PER[unit] for ps in (after_ps, max_after_ps))
+    before, after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps))
+    ambiguous = before == after and before_ps != after_ps
+    reads_as_zero = 0 < 2 * after_ps * 10**decimals < PS_PER[unit]
     if reads_as_zero and decimals > 1:
-        before, after, max_after = (time_text(ps, 1) for ps in (before_ps, after_ps, max_after_ps))
-        return f"{before} → {after}{'' if after == max_after else f' to {max_after}'}"
+        return f"{time_text(before_ps, 1)} → {time_text(after_ps, 1)}"
     if (ambiguous or reads_as_zero) and decimals < 3:
-        return change_text(before_ps, after_ps, max_after_ps, decimals + 1)
-    range_end = "" if after == max_after else f" to {max_after}"
-    return f"{before} → {after}{range_end}{NARROW_SPACE}{unit}"
+        return change_text(before_ps, after_ps, decimals + 1)
+    return f"{before} → {after}{NARROW_SPACE}{unit}"
 
 
 def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
@@ -151,20 +146,17 @@ def share(value: float | None) -> str:
     return f"{percent:.1f}{NARROW_SPACE}%"
 
 
-def reduction_text(best: float, worst: float) -> str:
-    """A reduction, given as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`;
-    `< 0.1 %` for less."""
-    if best < _MIN_SHARE:
-        return share(best)
-    largest, smallest = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
-    return f"{largest}{NARROW_SPACE}%" if largest == smallest else f"{largest} to {smallest}{NARROW_SPACE}%"
+def rounded_share(value: float) -> str:
+    """A share for a sentence that is read in passing, in whole percent, below 10 % with one decimal: `60 %`, `2.6 %`;
+    `over 99 %` where rounding would say all."""
+    if 0.995 <= value < 1:
+        return f"over{NARROW_SPACE}99{NARROW_SPACE}%"
+    return share(value) if value < 0.0995 else f"{value * 100:.0f}{NARROW_SPACE}%"
 
 
-def time_reduction_text(best_ps: int, worst_ps: int) -> str:
-    """A reduction of a time, at best and at worst, in one unit: `−318.4 ms`, `−318.4 to 0.0 ms`."""
-    unit = time_unit(best_ps)
-    texts = dict.fromkeys(time_in(-ps, unit, 1) for ps in (best_ps, worst_ps))
-    return f"{' to '.join(texts)}{NARROW_SPACE}{unit}"
+def reduction_text(value: float) -> str:
+    """A reduction, given as a share from 0 to 1: `−36.0 %`; `< 0.1 %` for less."""
+    return share(value) if value < _MIN_SHARE else f"{_fixed(-round(value * 1000), 10, 1)}{NARROW_SPACE}%"
 
 
 def count(value: int | None) -> str:

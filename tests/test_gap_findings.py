@@ -13,7 +13,6 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_findings import (
     explained_gaps,
     findings_of_gap,
-    more_to_gain,
     reason_of_gap,
     why_gap,
 )
@@ -79,19 +78,6 @@ def test_if_the_launch_waits_for_most_of_a_gap_no_finding_is_the_reason() -> Non
         why_gap(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]})
         == ""
     )
-
-
-def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
-    limit = finding("tracing_bound", "limit") | {"brief": "the host builds the graph"}
-    mistake = finding("early_sync")
-    mistakes = {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
-    report = {"findings": [limit, mistake], "mistakes": mistakes}
-    sentence = more_to_gain(gap(1000), {"early_sync": 900}, report)
-    assert sentence.replace("\u202f", " ") == (
-        "There is more to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
-    )
-    assert not more_to_gain(gap(1000), {"tracing_bound": 900}, report)
-    assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [mistake, limit]})
 
 
 def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:

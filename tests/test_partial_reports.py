@@ -27,7 +27,7 @@ class Reader:
 
 
 def document(*findings: Row, hosts: int = 2) -> Any:
-    device = {"span_ps": 1000, "busy_ps": 900}
+    device = {"kind": "tpu", "span_ps": 1000, "busy_ps": 900, "stall_ps": 0}
     return {
         "session": {"hosts": [{}] * hosts, "duration_ps": 1},
         "devices": [device] * 2 * hosts,
@@ -82,7 +82,7 @@ def test_hosts_read_are_reported_while_another_is_awaited() -> None:
 
 def test_partial_reports_have_no_findings_that_need_all_hosts_and_their_verdict_has_no_gain() -> None:
     def finding(name: str, kind: str) -> Row:
-        return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
+        return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5, "cost_ps": 0}
 
     report = partial_report(
         document(
@@ -95,17 +95,19 @@ def test_partial_reports_have_no_findings_that_need_all_hosts_and_their_verdict_
     )
     assert [finding["id"] for finding in report["findings"]] == ["early_sync", "recompilation", "straggler"]
     text = report["verdict"]["text"].replace("\u202f", " ")
-    assert (
-        text
-        == "So far the 4 devices of 2 hosts are 90.0 % busy; found: early_sync there, recompilation there and 1 more."
+    assert text == (
+        "So far the 4 TPU cores of 2 hosts work 90 % of the time. "
+        "Found: early_sync there, recompilation there and 1 more."
     )
 
 
 def test_the_partial_verdict_without_findings_is_the_busy_time() -> None:
-    with_device: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+    with_device: Any = document(hosts=1) | {
+        "devices": [{"kind": "tpu", "span_ps": 1000, "busy_ps": 900, "stall_ps": 0}]
+    }
     assert (
         partial_report(with_device)["verdict"]["text"].replace("\u202f", " ")
-        == "So far the device of 1 host is 90.0 % busy."
+        == "So far the TPU core of 1 host works 90 % of the time."
     )
     without_device: Any = document(hosts=3) | {"devices": []}
     assert partial_report(without_device)["verdict"]["text"] == "So far no device work of 3 hosts is known."

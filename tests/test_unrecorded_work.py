@@ -63,9 +63,8 @@ def test_diagnostic_and_verdict_state_that_the_record_ends() -> None:
         "shorter time."
     )
     assert "partial_steps" not in messages(trace)
-    assert session_report(session(trace))["verdict"]["text"].startswith(
-        "70.8\N{NARROW NO-BREAK SPACE}% of the capture is after the last recorded run, as the device's record ends "
-        "early."
+    assert session_report(session(trace))["verdict"]["details"].endswith(
+        " of the capture is after the last recorded run, as the device's record ends early."
     )
 
 
@@ -124,7 +123,10 @@ def test_loading_before_launches_without_recorded_runs_stays_the_cause() -> None
         "The record of the device begins 2.01\N{NARROW NO-BREAK SPACE}ms after the first of 2 launches without a "
         "recorded run: "
     )
-    assert "is before the first run (the host" in session_report(session(trace))["verdict"]["text"]
+    assert (
+        " of the capture is before the first run: the host "
+        in session_report(session(trace))["verdict"]["text"]
+    )
 
 
 def test_the_only_step_stays_even_without_a_recorded_run() -> None:
@@ -168,8 +170,8 @@ def test_the_duty_cycle_is_a_lower_bound_if_runs_are_missing() -> None:
     trace = with_record_of(loop(12), (0, 4.5 * STEP), (8.6 * STEP, 99 * STEP))
     report = session_report(session(trace))
     text = report["verdict"]["text"].replace("\N{NARROW NO-BREAK SPACE}", " ")
-    assert text.startswith("The device is at least 34.8 % busy: ")
-    assert text.endswith(" at best); not all runs are recorded.")
+    assert text.startswith("The TPU core works at least 35 % of the time; ")
+    assert text.endswith(" Not all runs are recorded.")
     report = session_report(session(with_record_of(loop(60), (0, 4.5 * STEP), (8.6 * STEP, 99 * STEP))))
     assert "work_not_recorded" in {row["id"] for row in report["diagnostics"]}
     assert " at least " not in report["verdict"]["text"]

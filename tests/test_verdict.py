@@ -1,374 +1,334 @@
-"""The verdict: its statements, and what it leaves open."""
+"""The verdict: its two sentences, and what it leaves open."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from captures import Core, capture, session, thread
 from launching import demo, event
-from verdict_reports import MS, finding, report_with, severity_and_text
+from verdict_reports import MS, PLAIN, device, finding, replayed, report_with, sentences
 
+from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.report.headline import MAX_LENGTH
+from tb_xla_insights.report.verdict import verdict
+
+BUILDING = "the host, which builds the graph"
 
 
-def verdict_of(trace: Trace) -> tuple[str, str]:
-    return severity_and_text(session_report(session(trace)))
+def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_once() -> None:
+    details = (
+        "Fix first: a read inside forward in every step; that brings a step from 20.0 to 17.0 ms. "
+        "Then the pace is set by this wait; without it, a step would go from 17.0 to 8.5 ms. "
+        "Once: a compilation in step 35 (4.00 ms)."
+    )
+    once = replayed(
+        "recompilation", "a compilation in step 35", 0.1, recurs="once", waits_for="a compilation"
+    )
+    limit = replayed("tracing_bound", BUILDING, 0.5, kind="limit", waits_for=BUILDING, cost_ps=60)
+    fix = replayed("early_sync", "a read inside forward in every step", 0.15, cost_ps=20)
+    report = report_with(fix, limit, once)
+    assert sentences(report) == (
+        f"The TPU core works 50 % of the time; mostly it waits for {BUILDING}.",
+        details,
+    )
+    result = verdict(report)
+    assert (result["cause"], result["fix"], result["then"]) == (
+        "tracing_bound",
+        "early_sync",
+        "tracing_bound",
+    )
+    assert result["text"] == f"{result['headline']} {result['details']}"
+    assert result["severity"] == "warning"
+    without_fix = sentences(report_with(limit | {"cost_ps": 20}, replayed("x", "a launch", 0.02)))
+    assert (
+        without_fix[1] == f"The pace is set by {BUILDING}; without it, a step would go from 17.0 to 8.5 ms."
+    )
+
+
+def test_an_uncertain_gain_is_told_at_best_with_its_condition() -> None:
+    loading = replayed("input_bound", "loading in next_batch", 0.5, gain_at_worst=0.1)
+    loading["best_if"] = "loading is fully hidden"
+    assert sentences(report_with(loading))[1] == (
+        "Fix first: loading in next_batch; that makes a step up to 50 % shorter (20.0 → 10.0 ms), if loading is fully "
+        "hidden."
+    )
+    limit = replayed("tracing_bound", BUILDING, 0.5, gain_at_worst=0.1, kind="limit", cost_ps=1)
+    assert sentences(report_with(limit))[1] == (
+        f"The pace is set by {BUILDING}; without it, a step would be up to 50 % shorter (17.0 → 8.5 ms)."
+    )
+
+
+def test_without_a_replay_a_gain_is_a_share_of_the_devices_time() -> None:
+    text = sentences(report_with(finding("transfer_bound", "12 MB sent each step", 0.15)))[1]
+    assert text == "Fix first: 12 MB sent each step; that costs 15 % of the devices' time."
+
+
+@pytest.mark.parametrize("gain", [None, 0.0, 0.02])
+def test_a_finding_without_a_significant_gain_is_not_named(gain: float | None) -> None:
+    report = report_with(finding("sync_every_step", "a read", gain, cost_ps=0))
+    assert sentences(report)[1] == "Nothing in this capture stands out."
+    assert verdict(report)["fix"] is None
+
+
+@pytest.mark.parametrize(
+    ("devices", "text"),
+    [
+        ([device()], "The TPU core works 50 % of the time; mostly it waits for"),
+        ([device(kind="gpu")] * 2, "The 2 GPUs work 50 % of the time; mostly they wait for"),
+        ([device(kind="cpu")], "The CPU (as XLA device) works 50 % of the time; mostly it waits for"),
+        ([device()] * 4096, "The 4 096 TPU cores work 50 % of the time; mostly they wait for"),
+        ([device(), device(kind="gpu")], "The 2 devices work 50 % of the time; mostly they wait for"),
+        ([device(busy_ps=0, idle_ps=200)], "The TPU core works 0.0 % of the time; mostly it waits for"),
+        (
+            [device(busy_ps=200, idle_ps=0, stall_ps=198)],
+            "The TPU core works 1.0 % of the time; mostly it waits",
+        ),
+    ],
+)
+def test_the_headline_calls_devices_what_they_are_and_waiting_no_work(
+    devices: list[dict[str, Any]], text: str
+) -> None:
+    report = report_with(finding("device_stalls", "waiting in copy-done", 0.4, kind="limit"), devices=devices)
+    report["findings"][0]["cost_ps"] = 100 * len(devices)
+    assert sentences(report)[0].startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("cost", "by_class", "reason"),
+    [
+        (50, {"dispatch": 90}, "mostly it waits for x of a"),
+        (30, {"dispatch": 60}, "mostly it waits for the host, which launches"),
+        (30, {"dispatch": 25, "wait": 25}, "above all it waits for x of a"),
+        (30, {"dispatch": 40, "wait": 39}, "above all it waits for the host, which launches"),
+        (20, {"dispatch": 24, "wait": 24}, "the rest has many causes"),
+    ],
+)
+def test_the_reason_is_that_of_most_of_the_time_without_work(
+    cost: int, by_class: dict[str, int], reason: str
+) -> None:
+    report = report_with(finding("a", "b", 0.4, cost_ps=cost))
+    report["gaps"]["by_class_ps"] = by_class
+    assert sentences(report)[0] == f"The TPU core works 50 % of the time; {reason}."
+
+
+def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
+    report = report_with()
+    report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
+    assert sentences(report)[0].endswith("; mostly it waits with work in the queue.")
+    report["gaps"]["patterns"] = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
+    assert sentences(report)[0].endswith("; mostly it waits inside programs, between their ops.")
+
+
+def test_a_long_headline_loses_the_number_of_devices_then_details_of_the_cause() -> None:
+    cause = finding("recompilation", "b", 0.4, cost_ps=200, waits_for="a compilation in step 35")
+    report = report_with(cause, devices=[device()] * 2)
+    assert sentences(report)[0] == (
+        "The TPU cores work 50 % of the time; mostly they wait for a compilation in step 35."
+    )
+    report["findings"][0]["waits_for"] = "compilations in steps 35 and 40"
+    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for compilations."
+    report["findings"][0]["waits_for"] = f"the host, which {'x' * 90}"
+    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for the host."
+    report["findings"][0]["waits_for"] = "x" * MAX_LENGTH
+    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time."
+
+
+def test_waiting_for_late_hosts_is_no_work() -> None:
+    late = finding("straggler", "the late arrival of w-5", 0.4, cost_ps=120, waits_for="w-5")
+    report = report_with(late, devices=[device(busy_ps=196, idle_ps=4)])
+    assert sentences(report)[0] == "The TPU core works 38 % of the time; mostly it waits for w-5."
+    # The waits of asynchronous collectives are stalls already.
+    report["devices"] = [device(busy_ps=196, idle_ps=4, stall_ps=130)]
+    assert sentences(report)[0].startswith("The TPU core works 33 % of the time")
 
 
 def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     """A kernel of 2 us in a capture of 8 ms: the device is busy for all of its span, and for next to nothing of the
     capture."""
-    devices = [{"span_ps": 2_000_000, "busy_ps": 2_000_000, "modules": 1, "ops": 1}] * 2
-    outside = {
+    devices = [device(kind="gpu", span_ps=2_000_000, busy_ps=2_000_000, idle_ps=0, modules=1, ops=1)] * 2
+    report = report_with(devices=devices, steps=[])
+    assert sentences(report)[0] == "The 2 GPUs work for 2.00 µs each, too briefly to tell more."
+    report["outside_span"] = {
         "share": 0.999,
         "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
         "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
     }
-    severity, text = severity_and_text(report_with() | {"devices": devices, "outside_span": outside})
-    assert severity == "warning"
-    assert text == (
-        "99.9 % of the capture is before and after all runs (the host launches). The 2 devices are at work for "
-        "2.00 µs each, in too few runs to identify the cause."
+    assert sentences(report)[0] == (
+        "Over 99 % of the capture is before the first and after the last run: the host launches."
     )
 
 
-def test_a_session_without_hosts_is_not_inside_a_compilation() -> None:
-    text = "No device's work could be read: only the host's activity is shown."
-    assert severity_and_text(session_report(session())) == ("warning", text)
+@pytest.mark.parametrize(("share", "is_told"), [(0.09, False), (0.3, True), (0.6, True)])
+def test_time_outside_of_the_span_is_told_from_a_tenth_on(share: float, is_told: bool) -> None:
+    report = report_with()
+    report["outside_span"] = {
+        "share": share,
+        "before": {"duration_ps": 99 * MS, "by_class_ps": {"compile": 90, "python": 9}},
+        "after": {"duration_ps": 1 * MS, "by_class_ps": {"wait": 1}},
+    }
+    sentence = f"{share:.0%} of the capture is before the first run: the host compiles.".replace("%", " %")
+    assert (sentences(report)[1] == sentence) == is_told
+    # Without steps, it is what the capture is about, unless nobody knows what the host did.
+    report["steps"] = []
+    assert (sentences(report)[0] == sentence) == (share > 0.5)
+    report["outside_span"]["before"]["by_class_ps"] = {"unrecorded": 99}
+    assert sentences(report)[0].startswith("The TPU core works")
 
 
-def test_the_number_of_devices_is_grouped_as_numbers_are() -> None:
-    many = report_with() | {"devices": report_with()["devices"] * 4096}
-    assert severity_and_text(many)[1].startswith("The 4 096 devices are 50.0 % busy")
+@pytest.mark.parametrize(
+    ("before", "after", "where"),
+    [
+        (99, 1, "before the first run"),
+        (1, 99, "after the last run"),
+        (50, 50, "before the first and after the last run"),
+    ],
+)
+def test_the_edge_of_the_capture_is_named(before: int, after: int, where: str) -> None:
+    edges = {"before": before, "after": after}
+    outside = {name: {"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for name, ms in edges.items()}
+    assert f" is {where}: the host waits." in sentences(report_with(outside_span=outside | {"share": 0.3}))[1]
+
+
+def test_the_building_of_a_first_step_is_not_told() -> None:
+    edge = {"duration_ps": 14 * MS, "by_class_ps": {"tracing": 14}}
+    report = report_with(outside_span={"share": 0.3, "before": edge, "after": edge})
+    assert "of the capture" not in sentences(report)[1]
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "text"),
+    [
+        (
+            [("device_record_ends", "warning")],
+            "after the last recorded run, as the device's record ends early.",
+        ),
+        ([("device_record_ends", "info")], "after the last run: the host waits."),
+        ([("device_record_begins", "warning")], "after the last run: the host waits."),
+    ],
+)
+def test_a_record_that_ends_early_explains_the_time_after_it(
+    diagnostics: list[tuple[str, str]], text: str
+) -> None:
+    edges = {"before": 1, "after": 99}
+    outside = {name: {"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for name, ms in edges.items()}
+    report = report_with(outside_span=outside | {"share": 0.3})
+    report["diagnostics"] = [{"id": id_, "severity": severity} for id_, severity in diagnostics]
+    assert sentences(report)[1].endswith(f"30 % of the capture is {text}")
 
 
 def test_runs_without_ops_may_compute_or_wait() -> None:
     """A run that waits for a callback looks like one that computes."""
-    device = {"span_ps": 200, "busy_ps": 196, "modules": 9, "ops": 0}
-    unseen = "the capture does not record whether runs compute or wait"
-    assert severity_and_text(report_with() | {"devices": [device]}) == (
-        "info", f"The device is 98.0 % busy with program runs; {unseen}.",
-    )  # fmt: skip
-    limit, mistake = finding("limit", "the host builds the graph", 0.4), finding("mistake", "a compile", 0.1)
-    assert unseen in severity_and_text(report_with(limit) | {"devices": [device]})[1]
-    assert unseen not in severity_and_text(report_with(mistake) | {"devices": [device]})[1]
+    report = report_with(devices=[device(busy_ps=196, idle_ps=4, ops=0)])
+    assert sentences(report) == (
+        "The TPU core runs programs 98 % of the time, and nothing stands out.",
+        "The capture does not record whether programs compute or wait.",
+    )
 
 
-def test_a_capture_inside_one_compilation_says_so_in_the_verdict_alone() -> None:
+def test_idle_time_in_first_compilations_is_warm_up() -> None:
+    report = report_with()
+    report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
+    later = "During most of the idle time the host compiles for the first time: capture later."
+    assert sentences(report)[1] == later
+    report["findings"].append(finding("recompilation", "a compilation", 0.0))
+    assert later not in sentences(report)[1]
+    late = finding(
+        "straggler", "the late arrival of w-5", 0.0, evidence={"repeated_findings": ["recompilation"]}
+    )
+    assert later not in sentences(report | {"findings": [late]})[1]
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "executions", "reason"),
+    [
+        ([{"id": "clocks_disagree"}], [{"join": "exact"}], "the clocks of host and device disagree"),
+        ([], [{"join": "none"}], "the launches are not recorded"),
+    ],
+)
+def test_a_capture_that_cannot_tell_says_so(
+    diagnostics: list[dict[str, str]], executions: list[dict[str, str]], reason: str
+) -> None:
+    report = report_with(diagnostics=diagnostics, executions=executions)
+    assert sentences(report)[0] == (
+        f"The TPU core works 50 % of the time; what it waits for is not known, as {reason}."
+    )
+    report["findings"] = [finding("recompilation", "a compilation", 0.15, cost_ps=60)]
+    assert sentences(report) == (
+        "The TPU core works 50 % of the time; mostly it waits for x of recompilation.",
+        f"Fix first: a compilation; that costs 15 % of the devices' time. More is not known, as {reason}.",
+    )
+
+
+def test_the_activity_of_an_unrecorded_host_is_unknown() -> None:
+    ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
+    runs = [event("train(7)", 0, 100), event("train(7)", 600, 100)]
+    report = session_report(session(capture(Core(ops, runs))))
+    headline, details = sentences(report)
+    assert headline.endswith("what it waits for is not known, as the launches are not recorded.")
+    assert details.startswith(
+        "The pace is set by all-reduce that nothing hides; that is 14 % of the devices' time."
+    )
+
+
+def test_a_device_that_is_busy_in_short_runs_works_for_a_share_of_the_steps() -> None:
+    report = report_with(devices=[device(busy_ps=200, idle_ps=0)])
+    report["step_idle"] = {"work_ps": 2, "step_ps": 20, "idle_ps": 18, "by_class_ps": {"input": 15}}
+    assert sentences(report)[0] == (
+        "The TPU core works 10 % of the steps' time; mostly it waits for the host, which waits for data."
+    )
+
+
+def test_a_capture_inside_one_compilation_says_so() -> None:
     parts = [("FusionCompiler::Compile", start, 8) for start in (0, 20, 60, 92)]
     compiler = thread("tf_xla-cpu-codegen/1", *parts, role="compiler")
     inside = capture(compiler, thread("python", role="driving"))
     report = session_report(session(inside))
-    assert severity_and_text(report) == (
-        "warning",
-        "The whole capture is inside one compilation, which began before it and did not finish: no program ran.",
-    )
+    assert sentences(report) == ("The whole capture is inside one compilation: no program ran.", "")
     assert {diagnostic["id"] for diagnostic in report["diagnostics"]} <= {"unknown_framework"}
     idle_host = capture(thread("python", ("forward", 0, 9)), host="b")
-    assert verdict_of(inside)[1] != severity_and_text(session_report(session(inside, idle_host)))[1]
-
-
-def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
-    first, second = (
-        finding("mistake", "a compile in step 3", 0.1),
-        finding("mistake", "a read in step 4", 0.05),
-    )
-    limit = finding("limit", "the host builds the graph", 0.4, cost=60)
-    replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
-    assert severity_and_text(report_with(first, second, limit, **replay))[1] == (
-        "The device is 50.0 % busy. 2 mistakes cost up to 3.0 of 20.0 ms a step, "
-        "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
-    )
-    # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
-    single_mistakes = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a read in step 5"}]
-    steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
-    text = severity_and_text(
-        report_with(first, *single_mistakes[:1], **replay, usual_step_ps=18 * MS) | steps
-    )[1]
-    assert (
-        "costs up to 1.0 of 18.0 ms in a usual step: a compile in step 3; a read in step 4 costs up to 4.0 ms once."
-        in text
-    )
-    text = severity_and_text(report_with(first, *single_mistakes, **replay, usual_step_ps=18 * MS) | steps)[1]
-    assert "step: a compile in step 3; 2 more cost up to 4.0 ms once." in text
-    no_gain = replay | {"step_if_fixed_ps": 20 * MS}
-    assert severity_and_text(report_with(limit, **no_gain))[1] == (
-        "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
-    )
-    nothing_left = replay | {"step_without_limit_ps": 17 * MS}
-    assert "beyond" not in severity_and_text(report_with(first, second, limit, **nothing_left))[1]
-
-
-def test_the_sentence_covers_all_devices() -> None:
-    replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 20 * MS, "step_without_limit_ps": 9 * MS}
-    waits = report_with(finding("limit", "the device waits while the host launches", 0.4, cost=60), **replay)
-    stalled = report_with(finding("limit", "the device is busy waiting in copy-done", 0.4, cost=60), **replay)
-    two_devices = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
-    idle_device = {"devices": [waits["devices"][0] | {"busy_ps": 0}]}
-    ending = " (20.0 → 9.0 ms at best)."
-    assert (
-        severity_and_text(waits)[1] == f"The device is 50.0 % busy: it waits while the host launches{ending}"
-    )
-    assert (
-        severity_and_text(waits | idle_device)[1]
-        == f"The device is 0.0 % busy: it waits while the host launches{ending}"
-    )
-    assert (
-        severity_and_text(waits | two_devices)[1]
-        == f"The 2 devices are 50.0 % busy: they wait while the host launches{ending}"
-    )
-    assert (
-        severity_and_text(stalled | two_devices)[1]
-        == f"The 2 devices are 50.0 % busy, 80.0 % of that waiting in copy-done{ending}"
-    )
-
-
-def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
-    report = report_with()
-    gaps = {"by_class_ps": {"dispatch": 90}, "by_kind_ps": {"starved": 0, "queued": 90, "unknown": 0}}
-    inside = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
-    assert "most of the idle time work is queued" in severity_and_text(report | {"gaps": gaps})[1]
-    text = severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
-    assert "; most of the idle time is inside program runs, between their ops" in text
-    late = {"inside_run": False, "total_ps": 90, "queued_ps": 60, "after": "jit_slice"}
-    text = severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
-    assert "; during most of the idle time jit_slice is queued already" in text
-
-
-def test_a_program_before_which_the_host_waits_is_not_queued() -> None:
-    """Gaps whose cause is `wait` may be starved."""
-    gaps = {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 35, "queued": 55, "unknown": 0}}
-    patterns = [
-        {"inside_run": False, "total_ps": time_ps, "by_cause_ps": {"wait": time_ps}, "queued_ps": queued_ps}
-        | {"after": after}
-        for after, time_ps, queued_ps in (("jit_step", 60, 25), ("jit_slice", 30, 30))
-    ]
-    text = severity_and_text(report_with() | {"gaps": gaps | {"patterns": patterns}})[1]
-    assert "; during most of the idle time work is queued already" in text
-
-
-@pytest.mark.parametrize(
-    ("share", "comes_first"),
-    [(0.09, None), (0.3, False), (0.6, True)],
-)
-def test_time_outside_of_the_span_is_included_from_a_tenth_on_and_first_if_it_is_most(
-    share: float, comes_first: bool | None
-) -> None:
-    report, verdict = report_with(), severity_and_text(report_with())[1]
-    report["outside_span"] = {
-        "share": share,
-        "before": {"duration_ps": 99, "by_class_ps": {"compile": 90, "python": 9}},
-        "after": {"duration_ps": 1, "by_class_ps": {"wait": 1}},
-    }
-    sentence = f"{share:.1%} of the capture is before the first run (the host compiles).".replace("%", " %")
-    texts = {None: [verdict], False: [verdict, sentence], True: [sentence, verdict]}[comes_first]
-    assert severity_and_text(report)[1] == " ".join(texts)
-
-
-def test_a_leading_limit_opens_the_verdict() -> None:
-    limit, mistake = finding("limit", "the host builds the graph", 0.6), finding("mistake", "a read", 0.05)
-    replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 19 * MS, "step_without_limit_ps": 7 * MS}
-    assert severity_and_text(report_with(limit, mistake, **replay))[1] == (
-        "The device is 50.0 % busy: the host builds the graph (19.0 → 7.0 ms at best). "
-        "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a read."
-    )
-    # A mistake whose gain is not above noise (3 %) is left out.
-    assert (
-        "mistake"
-        not in severity_and_text(report_with(limit, finding("mistake", "a read", 0.02), **replay))[1]
-    )
-
-
-def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
-    replay = {"step_ps": MS, "step_if_fixed_ps": MS * 97 // 100}
-    text = severity_and_text(report_with(finding("mistake", "a", 0.03), **replay))[1]
-    assert "A mistake costs up to 0.03 of 1.00 ms a step: a;" in text
-
-
-@pytest.mark.parametrize(
-    ("step_if_fixed_ms", "text"),
-    [
-        (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
-        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first: a; "),
-    ],
-)
-def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(
-    step_if_fixed_ms: int, text: str
-) -> None:
-    """The replay takes all of them away, those that gain less than 3 % as well."""
-    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": step_if_fixed_ms * MS}
-    assert text in severity_and_text(report_with(mistake, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
-
-
-@pytest.mark.parametrize(
-    ("letters", "causes"),
-    [
-        (10, "{0}; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),
-        (80, "{0}; beyond them the host builds the graph (17.0 → 9.0 ms at best)"),
-        (130, "{0}"),
-        (300, "{0}"),
-    ],
-)
-def test_the_first_mistake_is_named_and_the_limit_if_it_fits(letters: int, causes: str) -> None:
-    """The mistake is named even if the text becomes too long."""
-    names = [letter * letters for letter in "abc"]
-    findings = [finding("mistake", name, 0.1) for name in names]
-    limit = finding("limit", "the host builds the graph", 0.4, cost=60)
-    replay = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
-    text = severity_and_text(report_with(*findings, limit, **replay))[1]
-    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first: "
-    assert text == f"{sentence}{causes.format(*names)}."
-
-
-def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
-    """The sentence is complete, and the limit is left out."""
-    findings = [
-        finding("mistake", "a compile in step 3", 0.1),
-        finding("limit", "the host builds the graph" * 2, 0.4),
-    ]
-    report = report_with(*findings, step_ps=20 * MS, step_if_fixed_ps=17 * MS, step_without_limit_ps=9 * MS)
-    report["gaps"]["by_class_ps"] = {}
-    assert "beyond that" in severity_and_text(report)[1]
-    edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
-    report["outside_span"] = {"share": 0.3, "before": edge, "after": edge}
-    assert severity_and_text(report)[1] == (
-        "The device is 50.0 % busy. A mistake costs up to 3.0 of 20.0 ms a step: a compile in step 3. "
-        "30.0 % of the capture is before and after all runs (the host compiles)."
-    )
-
-
-@pytest.mark.parametrize(("letters", "is_named"), [(60, True), (120, False)])
-def test_the_main_activity_is_left_out_if_it_does_not_fit(letters: int, is_named: bool) -> None:
-    report = report_with(finding("mistake", "a" * letters, 0.1), step_ps=20 * MS, step_if_fixed_ps=17 * MS)
-    text = severity_and_text(report)[1]
-    assert ("; during most of the idle time the host waits." in text) == is_named
-    assert len(text) <= 230
-
-
-def test_idle_time_in_first_compilations_is_warm_up() -> None:
-    report = report_with(
-        finding("limit", "the host launches", 0.2), step_ps=20 * MS, step_if_fixed_ps=20 * MS
-    )
-    report["mistakes"]["step_without_limit_ps"] = 16 * MS
-    report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
-    assert severity_and_text(report)[1] == (
-        "The device is 50.0 % busy: during most of the idle time the host compiles for the first time (capture later "
-        "to see typical steps); beyond that the host launches (20.0 → 16.0 ms at best)."
-    )
-    report["findings"].append(finding("mistake", "a compile", 0.0) | {"id": "recompilation"})
-    assert "for the first time" not in severity_and_text(report)[1]
-    report["findings"] = []
-    severity, text = severity_and_text(report)
-    assert severity == "warning"
-    assert text == (
-        "The device is 50.0 % busy: during most of the idle time the host compiles for the first time (capture later "
-        "to see typical steps)."
-    )
-
-
-def test_a_mistake_without_a_gain_is_not_named() -> None:
-    for gain in (None, 0.0, 0.02):
-        assert severity_and_text(report_with(finding("mistake", "a read", gain))) == (
-            "info",
-            "The device is 50.0 % busy; during most of the idle time the host waits, and nothing stands out.",
-        )
-
-
-def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
-    report = report_with(
-        finding("limit", "the host launches", 0.2, 30), step_ps=20 * MS, step_if_fixed_ps=20 * MS
-    )
-    report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
-    assert "; during most of the idle time work is queued already." in severity_and_text(report)[1]
-
-
-@pytest.mark.parametrize(
-    ("cost", "by_class", "supplement"),
-    [
-        (60, {"wait": 90}, ""),
-        (30, {"wait": 90, "dispatch": 10}, "; during most of the idle time the host waits"),
-        (30, {"wait": 40, "dispatch": 40}, ""),
-    ],
-)
-def test_causes_of_less_than_half_of_the_idle_time_are_supplemented(
-    cost: int, by_class: dict[str, int], supplement: str
-) -> None:
-    report = report_with(
-        finding("limit", "the host launches", 0.2, cost), step_ps=20 * MS, step_if_fixed_ps=20 * MS
-    )
-    report["mistakes"]["step_without_limit_ps"] = 16 * MS
-    report["gaps"]["by_class_ps"] = by_class
-    text = f"The device is 50.0 % busy: the host launches (20.0 → 16.0 ms at best){supplement}."
-    assert severity_and_text(report)[1] == text
-
-
-def test_work_for_less_than_half_of_the_step_is_reported() -> None:
-    """The device works for 17.8 of 39 ms, and its span is that one run."""
-    severity, text = verdict_of(demo("synthetic_dynamo_issue_lazy"))
-    assert severity == "warning"
-    assert text == (
-        "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time; "
-        "during most of the idle time the host builds the graph."
-    )
+    assert sentences(session_report(session(inside, idle_host))) != sentences(report)
 
 
 @pytest.mark.parametrize(
     ("framework", "host", "text"),
     [
         (
-            "tensorflow",
-            {"input": 12 * MS, "dispatch": 4 * MS},
-            "the host waits for data for 12.0 of 16.0 ms a step",
+            "jax",
+            {"input": 12 * MS, "wait": 4 * MS},
+            "shows no device's work; the host waits for data for 12.0 of 16.0 ms",
+        ),
+        (
+            "jax",
+            {"dispatch": 12 * MS},
+            "shows no device's work; the host launches for 12.0 of 16.0 ms a step.",
         ),
         (
             "tensorflow",
-            {"dispatch": 9 * MS},
-            "the host launches and runs operations for 9.0 of 16.0 ms a step",
+            {"dispatch": 12 * MS},
+            "; the host launches and runs operations for 12.0 of 16.0 ms a step.",
         ),
-        ("jax", {"dispatch": 9 * MS}, "the host launches for 9.0 of 16.0 ms a step"),
-        ("jax", {"tracing": 9 * MS}, "the host traces and lowers for 9.0 of 16.0 ms a step"),
-        ("jax", {"input": 5 * MS, "wait": 5 * MS}, "only the host's activity is shown"),
+        ("jax", {"input": 5 * MS, "wait": 5 * MS}, "shows no device's work, only what the host does."),
     ],
 )
-def test_without_a_device_the_verdict_names_the_hosts_main_activity(
+def test_without_a_device_the_headline_names_the_hosts_main_activity(
     framework: str, host: dict[str, int], text: str
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
-    document = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
-    report = report_with() | document | {"devices": [], "steps": steps}
-    assert severity_and_text(report) == ("warning", f"No device's work could be read: {text}.")
-
-
-def test_of_a_device_alone_it_is_not_known_whether_the_host_keeps_up() -> None:
-    assert verdict_of(capture(Core([event("fusion.1", 0, 0.001)]))) == (
-        "warning",
-        "The device is 100.0 % busy; whether the host keeps up is not known, as the launches are not recorded.",
+    report = report_with(environment={"framework": framework}, devices=[], steps=steps)
+    assert text in sentences(report)[0]
+    assert verdict(report)["severity"] == "warning"
+    assert (
+        sentences(session_report(session()))[0]
+        == "The capture shows no device's work, only what the host does."
     )
 
 
-def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
-    report = report_with() | {
-        "diagnostics": [{"id": "clocks_disagree"}],
-        "session": {"hosts": [{"name": "vm"}]},
-    }
-    reason = "the clocks of host and device disagree"
-    assert severity_and_text(report) == (
-        "warning",
-        f"The device is 50.0 % busy; why it idles is not known, as {reason}.",
-    )
-    report["findings"] = [finding("mistake", "a compile", 0.15)]
-    sentence = "A mistake costs 15.0 % of the devices' spans: a compile"
-    assert severity_and_text(report) == (
-        "warning",
-        f"The device is 50.0 % busy. {sentence}; other causes are not known, as {reason}.",
-    )
-
-
-def test_the_activity_of_an_unrecorded_host_is_unknown() -> None:
-    """Causes other than the one found are left open."""
-    ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
-    text = verdict_of(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
-    assert text == (
-        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' spans); other "
-        "causes are not known, as the launches are not recorded."
-    )
+def test_the_named_findings_are_the_first_of_the_order() -> None:
+    report = session_report(session(demo("torch_xla_dynamic_shapes")))
+    assert report["findings"] == sort_rows(report["findings"])
+    named = report["verdict"]
+    fixes = [row["id"] for row in report["findings"] if row["kind"] == "mistake" and row["recurs"] != "once"]
+    assert named["fix"] in (None, *fixes[:1])
+    assert named["text"].translate(PLAIN).startswith("The ")

@@ -17,6 +17,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.headline import fits
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,7 +27,7 @@ AVOIDED = re.compile(
 )
 """Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained."""
 
-MAX_VERDICT_LENGTH = 230
+MAX_DETAILS_LENGTH = 400
 MAX_EVIDENCE_LENGTH = 260
 MAX_ADVICE_LENGTH = 240
 
@@ -87,8 +88,12 @@ def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
         assert advice.endswith(".")
 
 
-def test_a_verdict_fits_two_lines(reports: list[dict[str, Any]]) -> None:
-    assert max(len(report["verdict"]["text"]) for report in reports) <= MAX_VERDICT_LENGTH
+def test_a_verdict_is_two_short_sentences(reports: list[dict[str, Any]]) -> None:
+    for report in reports:
+        verdict = report["verdict"]
+        assert fits(verdict["headline"]), verdict["headline"]
+        assert verdict["headline"].count(". ") == 0
+        assert len(verdict["details"]) <= MAX_DETAILS_LENGTH, verdict["details"]
 
 
 def test_no_number_has_more_decimals_than_are_read(report_texts: list[tuple[str, str, str]]) -> None:

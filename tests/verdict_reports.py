@@ -8,33 +8,57 @@ from typing import Any
 from tb_xla_insights.report.verdict import verdict
 
 MS = 10**9
-NO_REPLAY = dict.fromkeys(("step_ps", "step_if_fixed_ps", "step_without_limit_ps"))
+PLAIN = str.maketrans("\u202f", " ")
 
 
-def severity_and_text(report: Mapping[str, Any]) -> tuple[str, str]:
-    """The severity and the text of the report's verdict, with plain spaces."""
+def sentences(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The headline and the details, with plain spaces."""
     result = verdict(report)
-    return result["severity"], result["text"].replace("\u202f", " ")
+    return result["headline"].translate(PLAIN), result["details"].translate(PLAIN)
 
 
-def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[str, Any]:
-    """A warning without the step times of a replay; `cost` in ps."""
-    row = {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
-    return row | {"step_ps": None, "step_if_fixed_ps": None}
+def finding(id_: str, brief: str, gain: float | None, **fields: Any) -> dict[str, Any]:
+    """A mistake, or with `kind="limit"` a limit, for which the devices of `report_with` wait for 30 of 100 ps. By
+    default without a replay; with `before_ms`, its fix shortens a step by `gain`, which is certain."""
+    row: dict[str, Any] = {
+        "id": id_,
+        "kind": "mistake",
+        "recurs": "every_step",
+        "brief": brief,
+        "waits_for": f"x of {id_}",
+    }
+    row |= {"best_if": "", "gain": gain, "gain_at_worst": gain, "cost_ps": 30, "severity": "warning"}
+    return row | {"evidence": {}, "step_ps": 20 * MS, "step_if_fixed_ps": None} | fields
 
 
-def report_with(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
-    """The report of a device that is half busy, in which the host waits in the idle time. `mistakes`: values of the
-    report's `mistakes`, in ps."""
+def replayed(id_: str, brief: str, gain: float, **fields: Any) -> dict[str, Any]:
+    """The same with a replay."""
+    return finding(id_, brief, gain, step_if_fixed_ps=20 * MS, **fields)
+
+
+def device(**fields: Any) -> dict[str, Any]:
+    """A device that is half busy."""
     return {
-        "devices": [{"span_ps": 200, "busy_ps": 100, "modules": 9, "ops": 99}],
+        "kind": "tpu", "span_ps": 200, "busy_ps": 100, "idle_ps": 100, "stall_ps": 0, "modules": 9, "ops": 99,
+    } | fields  # fmt: skip
+
+
+def report_with(*findings: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """The report of a device that is half busy, in which the host waits in the idle time; its two steps last 20 ms, 17
+    ms without all mistakes."""
+    return {
+        "devices": [device()],
         "diagnostics": [],
         "executions": [{"join": "exact"}],
-        "steps": [],
-        "gaps": {"by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}},
+        "steps": [{"host": "a", "duration_ps": 20 * MS}] * 2,
+        "gaps": {
+            "by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}, "patterns": [],
+        },
         "findings": [*findings],
-        "mistakes": NO_REPLAY | mistakes,
+        "mistakes": {"step_ps": 20 * MS, "usual_step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS},
         "environment": {"framework": "torch_xla"},
         "outside_span": None,
-        "step_idle": {"work_ps": None, "step_ps": None},
-    }
+        "step_idle": {"work_ps": None, "step_ps": None, "idle_ps": None, "by_class_ps": None},
+        "compiles": [],
+        "session": {"hosts": [{"name": "a"}]},
+    } | fields  # fmt: skip

@@ -1112,8 +1112,12 @@ export interface Finding {
   severity: Severity;
   /** At most 60 characters. */
   title: string;
-  /** Its name within a sentence: `a compile in step 1209`. */
+  /** What a fix changes, as a noun phrase: `a compilation in step 1209`. */
   brief: string;
+  /** What devices wait for because of it, as a noun phrase: `the host, which builds the graph`; empty if none does. */
+  waits_for: string;
+  /** The condition of the gain at best, as a clause after "if": `loading is fully hidden`; empty if there is none to tell. */
+  best_if: string;
   /** The evidence, in at most two sentences; three where hosts are late for different reasons. */
   detail: string;
   /** What to change, and where. */
@@ -1160,9 +1164,9 @@ export interface FindingCode {
   count: number;
 }
 
-/** Findings of one kind. */
+/** Neighbours in the order of findings that have one heading. */
 export interface FindingGroup {
-  /** Heading; empty for what is no fault. */
+  /** Heading. */
   title: string;
   /** Remark beside the heading. */
   note: string;
@@ -1234,8 +1238,6 @@ export interface GapAnswer {
   findings: ExplainingFinding[];
   /** What the host did, in words. */
   sentence: string;
-  /** A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a limit. */
-  larger_limit: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   gap_of_other_host: GapOfOtherHost | null;
   /** Number of cores that have the same gap; 1 if `data/gaps` does not list it. */
@@ -1436,7 +1438,7 @@ export interface GraphRow {
 export interface GroupedFinding {
   /** Id of the finding. */
   id: string;
-  /** Share that a fix saves: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; of a mistake that occurred once, the time that it saves; empty without a gain. */
+  /** Share that a fix saves: `−36.0 %`, or `up to −74.8 %` if it may be much less; of what happened once, the time that it saves; empty without a gain. */
   share: string;
   /** What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason. */
   basis: string;
@@ -3214,10 +3216,20 @@ export interface UnannotatedWork {
 
 /** What the report says in a few sentences. */
 export interface Verdict {
-  /** The sentences; up to 230 characters if possible. */
+  /** `headline` and `details`. */
   text: string;
+  /** How much the devices work and what they wait for: one sentence of at most 120 characters and two numbers. */
+  headline: string;
+  /** What to fix first, what sets the pace after that, what happened once, and what the capture cannot tell. */
+  details: string;
   /** That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be done. */
   severity: VerdictSeverity;
+  /** Id of the finding about what the devices wait for most, or that they are the bottleneck. */
+  cause: string | null;
+  /** Id of the mistake with the largest gain, if that is at least 3 %. */
+  fix: string | null;
+  /** Id of the finding about what sets the pace after that. */
+  then: string | null;
 }
 
 /** The numbers beside the names of the views. */

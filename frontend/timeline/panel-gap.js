@@ -134,7 +134,7 @@ export function gapContent(gap, act, on) {
  * @param {GapActions} on
  */
 function findingLine(gap, on) {
-  const { findings, sentence, larger_limit } = gap;
+  const { findings, sentence } = gap;
   const finding = findings.find(({ id }) => id === on.linkedFinding()) ?? findings[0];
   if (!finding) return null;
   const { id, severity, title, advice } = finding;
@@ -155,7 +155,7 @@ function findingLine(gap, on) {
       title,
       'data-testid': 'gap-finding-link',
     }),
-    h('span', { class: 'advice' }, h('b', null, 'Do: '), advice, larger_limit && ` ${larger_limit}`),
+    h('span', { class: 'advice' }, h('b', null, 'Do: '), advice),
     at >= 0 &&
       gapCount > 1 &&
       h(
@@ -329,7 +329,7 @@ function chainTable(gap, on, end, otherGap, narrow) {
  * @param {string} delays the sentence on the collective that the gap delays; empty without one
  */
 function plainText(gap, name, delays) {
-  const { kind, duration_ps, start_ps, sentence, larger_limit, by_class_ps, chain } = gap;
+  const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   return [
     [
       `Gap of ${timeText(duration_ps)} on ${name}`,
@@ -337,7 +337,7 @@ function plainText(gap, name, delays) {
       ...stepTag(gap),
       rangeText(start_ps, start_ps + duration_ps),
     ].join(', '),
-    [sentence + delays, larger_limit].join(' ').trim(),
+    sentence + delays,
     '',
     ...sortByTime(by_class_ps).map(([className, ps]) => `${timeText(ps)}\t${LABELS[className]}`),
     '',

@@ -23,8 +23,7 @@ class Words:
     reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch while the device
     works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become one graph, in
     brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small executions
-    become one. `builds`: what the host does in the class `tracing`; `builds_slower`: the same if it takes longer than
-    the device's work; `building`: the same as a noun.
+    become one. `builds`: what the host does in the class `tracing`; `building`: the same as a noun.
     """
 
     step: str = (
@@ -41,7 +40,6 @@ class Words:
     compiles: str = ""
     one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
     builds: str = "builds the graph"
-    builds_slower: str = "builds graphs slower than they run"
     building: str = "building"
 
 
@@ -63,7 +61,6 @@ _TORCH_TPU = Words(
     one_graph="Compile the step by torch.compile(backend='tpu'), or let operators be fused "
     "(TORCH_TPU_DEFER_AND_FUSE=1): what is not compiled is one program per operator.",
     builds="calls operators",
-    builds_slower="calls operators for longer than the device works",
     building="calling operators",
 )
 
@@ -77,7 +74,6 @@ _JAX = Words(
     one_graph="Put the whole step, with any update of parameters, in one function under jax.jit: what runs outside of "
     "it is launched op by op.",
     builds="traces and lowers",
-    builds_slower="traces and lowers for longer than the device works",
     building="tracing",
 )
 
@@ -90,7 +86,6 @@ _TENSORFLOW = Words(
     one_graph="Put the whole step, with any update of parameters, in one tf.function(jit_compile=True): what runs "
     "outside of it is launched op by op.",
     builds="traces functions",
-    builds_slower="traces functions for longer than the device works",
     building="tracing",
 )
 

@@ -29,11 +29,6 @@ WARNING_SHARE = 0.10
 CRITICAL_SHARE = 0.30
 """More than a change of batch size or compiler flags usually gains: to be fixed first."""
 
-MISTAKE_FIRST_SHARE = 0.25
-"""Of the largest limit's gain: how much a mistake must gain to be named before the limits, unless it is worth a warning
-by itself. A mistake comes first although a limit gains more, because it is a change in one place; but fixing one with
-less than a quarter of that gain leaves the training about as slow as before."""
-
 OUTSIDE_SPAN_SHARE = 0.10
 """Of the capture: how much must be outside the devices' span to be reported first, because idle shares and gaps do not
 cover it."""

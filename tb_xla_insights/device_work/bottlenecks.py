@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
+from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.analysis.propagation.path_names import is_unnamed_scope, short_names
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
 from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
 from tb_xla_insights.english import join_words
-from tb_xla_insights.units import brief_time, brief_times, change_text, share
+from tb_xla_insights.units import brief_time, brief_times, share
 
 Row = dict[str, Any]
 Document = TypeVar("Document", bound=Mapping[str, Any])
@@ -141,8 +142,9 @@ class OpGroup:
 
 def with_bottlenecks(document: Document) -> Document:
     """Returns a report with details about a device that is the bottleneck: the finding `device_bound` names the groups
-    of ops with most time, and `below_roofline` is added to the limits if the worst group could gain enough. Other
-    reports are unchanged. Applied to its own result, it changes nothing unless the peaks differ."""
+    of ops with most time in its `brief` and `advice`, and `below_roofline` is added to the limits if the worst group
+    could gain enough. Other reports are unchanged. Applied to its own result, it changes nothing unless the peaks
+    differ."""
     findings = [row for row in document["findings"] if row["id"] != BELOW_ROOFLINE]
     device_bound = next((row for row in findings if row["id"] == "device_bound"), None)
     groups = _op_groups(document) if device_bound else []
@@ -150,51 +152,26 @@ def with_bottlenecks(document: Document) -> Document:
         return document
     evidence = device_bound["evidence"] | {"places": [group.as_json() for group in groups[:_MAX_GROUPS]]}
     findings[findings.index(device_bound)] = device_bound | {
+        "brief": _work_brief(groups),
         "advice": _location_advice(groups),
         "evidence": evidence,
     }
     worst = _find_worst(document, groups)
     if worst:
-        smaller_limits = (
-            index
-            for index, row in enumerate(findings)
-            if row["kind"] == "limit" and (row["gain"] or 0.0) < worst["gain"]
-        )
-        findings.insert(next(smaller_limits, len(findings)), worst)
+        findings = sort_rows([*findings, worst])
     return cast("Document", {**document, "findings": findings})  # the same keys
 
 
-def bottleneck_texts(document: Mapping[str, Any]) -> list[str]:
-    """Returns the verdict's sentences about a device that is the bottleneck, from the longest version to the shortest;
-    empty without work."""
-    groups = _op_groups(document)
-    if not groups:
-        return []
-    first = (
-        f" The longest part is {groups[0].located_name}: {groups[0].share_text}{_rate_and_bound(groups[0])}"
-    )
-    second = "".join(
-        f"; then {group.located_name}: {share(group.step_share)}{group.rate_text()}"
-        for group in groups[1:2]
+def _work_brief(groups: Sequence[OpGroup]) -> str:
+    """`the device's own work, above all mlp with 36.4 % of the step and attention with 20.1 %`."""
+    first, *others = groups
+    names = [f"{first.located_name} with {first.share_text}"]
+    names += [
+        f"{group.located_name} with {share(group.step_share)}"
+        for group in others[:1]
         if group.step_share >= _MIN_STEP_SHARE
-    )
-    worst = next((row for row in document["findings"] if row["id"] == BELOW_ROOFLINE), None)
-    if worst:
-        change = change_text(
-            document["mistakes"]["step_if_fixed_ps"] or worst["step_ps"], worst["step_if_fixed_ps"]
-        )
-        at_roof = f" at the roofline: {change}."
-        name, path = worst["evidence"]["name"], worst["evidence"]["annotation"]
-        is_first = (name, path) == (groups[0].name, groups[0].path)
-        pronoun = "them" if groups[0].is_plural else "it"
-        without_second = f"{first}. With {pronoun if is_first else name}{at_roof}"
-        return [f"{first}{second}. With {name}{at_roof}", without_second, first + "."]
-    return [first + second + ".", first + "."]
-
-
-def _rate_and_bound(group: OpGroup) -> str:
-    bound = f", bound by {group.bound_by}" if group.bound_by in ("compute", "memory") else ""
-    return f"{group.rate_text()}{bound}"
+    ]
+    return f"the device's own work, above all {join_words(names)}"
 
 
 def _location_advice(groups: Sequence[OpGroup]) -> str:
@@ -335,7 +312,9 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "id": BELOW_ROOFLINE,
         "severity": severity,
         "title": first_fitting_title(title, short_title),
-        "brief": title,
+        "brief": f"{worst.name}, far below the peaks of the device",
+        "waits_for": "",
+        "best_if": "",
         "detail": f"{takes} {worst.share_text}{worst.rate_text()}, and {_group_text(losing)} "
         f"{'lose' if op_count(losing) > 1 else 'loses'} most of the time. "
         f"{limit}.",

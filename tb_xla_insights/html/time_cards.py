@@ -29,7 +29,7 @@ from tb_xla_insights.report.condensed import (
     steps_across_hosts,
 )
 from tb_xla_insights.report.figures import SHORT_GAPS, basis_text, idle_rows, idle_table, left_out_note
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, why_gap
 from tb_xla_insights.report.gap_text import cause_text, gap_sentence, patterns_with_kind
 from tb_xla_insights.report.host_rows import host_rows
 from tb_xla_insights.report.throughput import throughput_text
@@ -179,7 +179,7 @@ def _chain(gap: Row, document: Row) -> Markup:
     several_hosts = len(document["session"]["hosts"]) > 1
     causes = gap_sentence(gap, document["environment"]["framework"], host if several_hosts else None)
     findings = findings_of_gap(gap, host, document)
-    sentence = f"{why_gap(gap, findings, document)}{causes} {more_to_gain(gap, findings, document)}".strip()
+    sentence = f"{why_gap(gap, findings, document)}{causes}"
     duration = gap["duration_ps"]
     start = f"{units.time_in(gap['start_ps'], 'ms')}{units.NARROW_SPACE}ms"
     chain = defined_table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})

@@ -54,6 +54,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         severity="warning" if severity == "critical" and frequency == "once" else severity,
         step_if_fixed_ps=fixed,
         step_if_fixed_at_worst_ps=fixed,
+        waits_for=_waits_for(comparison),
     )
 
 
@@ -130,12 +131,20 @@ def _step_number(comparison: HostComparison) -> int | None:
 def _brief(comparison: HostComparison) -> str:
     names = late_names(comparison)
     if not names:
-        return "another host is late each time"
+        return "the late arrival of another host each time"
     parties = "cores" if comparison.core_arrivals else "hosts"
-    subject = f"{names[0]} arrives" if len(names) == 1 else f"{count(len(names))} {parties} arrive"
+    subject = names[0] if len(names) == 1 else f"{count(len(names))} {parties}"
     cause = comparison.causes[0]
     reason = f" ({', '.join(_cause_words(cause))})" if cause else ""
-    return f"{subject} late{reason}"
+    return f"the late arrival of {subject}{reason}"
+
+
+def _waits_for(comparison: HostComparison) -> str:
+    names = late_names(comparison)
+    party = "core" if comparison.core_arrivals else "host"
+    if not names:
+        return f"another {party} each time"
+    return names[0] if len(names) == 1 else f"late {party}s"
 
 
 def cause_text(cause: Cause) -> str:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
+from tb_xla_insights.analysis.findings.worth import FindingGroup as FindingGroupName
+from tb_xla_insights.analysis.findings.worth import group_of
 from tb_xla_insights.analysis.thresholds import HIDDEN_GAIN_SHARE, INFO_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.units import change_text, reduction_text, share, time_reduction_text, time_text
+from tb_xla_insights.units import change_text, reduction_text, share, time_text
 
 Row = Mapping[str, Any]
 
-_TITLES = {None: "", "mistake": "Mistakes", "limit": "Limits"}
-_MISTAKES_NOTE = "what your code can avoid; recurring mistakes first"
-_LIMITS_NOTE = "what remains without the mistakes; gains as shares of the remaining step"
-_LIMITS_FIRST_NOTE = "gain more than the mistakes; gains as shares of the step without these"
+_TITLES: Mapping[FindingGroupName, tuple[str, str]] = {
+    "fix": ("Fix", "what your code can avoid, by gain"),
+    "pace": ("Pace", "what sets the pace once the fixes are made; gains as shares of the remaining step"),
+    "small_fix": ("Smaller fixes", "each gains less than 3 % of a step"),
+    "once": ("Once", "what happened once in this capture"),
+}
+"""Heading and remark of each group of findings."""
 
 _DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
@@ -25,8 +31,7 @@ _MIN_EXCESS_SHARE = 0.01
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one kind under one heading; findings that are neither mistakes nor limits have no title. `gain`: the
-    gain of fixing all."""
+    """Findings under one heading. `gain`: the gain of fixing all."""
 
     title: str
     note: str
@@ -36,9 +41,8 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class Gain:
-    """The texts of a gain: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; if best and worst differ `−74.8 to −25.3 %`,
-    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `basis` alone says why. The page gets these fields as they
-    are."""
+    """The texts of a gain: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; `up to −74.8 %` if it may be much
+    less. Without a gain `basis` alone says why. The page gets these fields as they are."""
 
     share: str
     basis: str
@@ -51,40 +55,42 @@ class Gain:
         return f"{gain}, {self.change}" if self.change else gain
 
 
+@dataclass(frozen=True)
+class StepChange:
+    """How a fix changes the step that it refers to. `gain`: the share of `before_ps` that it saves, at best."""
+
+    before_ps: int
+    after_ps: int
+    gain: float
+    is_certain: bool
+
+    @property
+    def text(self) -> str:
+        """`67.7 → 43.3 ms`."""
+        return change_text(self.before_ps, self.after_ps)
+
+
+def step_change(finding: Row, report: Row) -> StepChange | None:
+    """The step before and after the fix of a finding with a gain; None where nothing can be replayed. The step is the
+    usual one; for what happened once the mean step; for a limit the one that remains without all mistakes."""
+    if finding["step_if_fixed_ps"] is None:
+        return None
+    gain, before_ps, mistakes = finding["gain"] or 0.0, finding["step_ps"], report["mistakes"]
+    if finding["recurs"] != "once":
+        before_ps = mistakes["usual_step_ps"]
+        if finding["kind"] == "limit":
+            before_ps = mistakes["step_if_fixed_ps"] or finding["step_ps"]
+    is_certain = gain - finding["gain_at_worst"] < MAX_GAIN_SPREAD * gain
+    return StepChange(before_ps, round(before_ps * (1 - gain)), gain, is_certain)
+
+
 def finding_groups(report: Row) -> list[FindingGroup]:
-    """The findings of a report by kind: those that are neither mistakes nor limits first, then in the
-    report's order."""
-    by_kind: dict[str | None, list[Row]] = {}
-    for finding in report["findings"]:
-        by_kind.setdefault(finding["kind"], []).append(finding)
-    kinds = sorted(by_kind, key=lambda kind: kind is not None)
-    notes = {"mistake": _MISTAKES_NOTE}
-    notes["limit"] = _LIMITS_FIRST_NOTE if kinds[-1:] == ["mistake"] else _LIMITS_NOTE
+    """The findings of a report in its order, under one heading per group."""
+    groups = groupby(report["findings"], lambda row: group_of(row["kind"], row["recurs"], row["gain"]))
     return [
-        FindingGroup(
-            _TITLES[kind],
-            notes.get(kind or "", ""),
-            _gain_of_all_mistakes(report) if kind == "mistake" else "",
-            by_kind[kind],
-        )
-        for kind in kinds
+        FindingGroup(*_TITLES[name], _gain_of_all_mistakes(report) if name == "fix" else "", [*findings])
+        for name, findings in groups
     ]
-
-
-def leading_limit(report: Row) -> Row | None:
-    """The largest limit, if it comes before the mistakes; None where the device is the bottleneck."""
-    kinds = [finding["kind"] for finding in report["findings"]]
-    return report["findings"][0] if kinds[:1] == ["limit"] and None not in kinds else None
-
-
-def limit_text(limit: Row, mistakes: Row) -> str:
-    """`the host builds graphs slower than they run (218.7 → 169.3 ms at best)`: the largest limit, and what its fix
-    makes of the step without mistakes. Without a replay, the share of the devices' spans that the limit explains.
-    `mistakes`: the report's."""
-    step_ps, without_limit_ps = mistakes["step_if_fixed_ps"], mistakes["step_without_limit_ps"]
-    if step_ps is None or without_limit_ps is None:
-        return f"{limit['brief']} ({share(limit['gain'])} of the devices' spans)"
-    return f"{limit['brief']} ({change_text(step_ps, without_limit_ps)} at best)"
 
 
 def mean_steps_per_host(report: Row) -> int:
@@ -110,47 +116,35 @@ def _gain_of_all_mistakes(report: Row) -> str:
 
 
 def gain_of(finding: Row, report: Row) -> Gain:
-    """The gain of fixing a report's finding, at best, and at worst as well if that differs. (docs/definitions.md,
-    "Findings")
+    """The gain of fixing a report's finding, at best. (docs/definitions.md, "Findings")
 
     - A recurring mistake: the share of the usual step, and the usual step before and after the fix.
     - A mistake that occurred once: all the time that its fix saves a host, and the mean step before and after the fix.
       The gain as a share would depend on the number of steps in the capture.
     - A limit: the share of the step that remains without all mistakes.
     - A finding that cannot be replayed: the share of the devices' spans that it explains.
-    - A finding that is neither a mistake nor a limit has no gain; it precedes those that have one.
+    - A finding that is neither a mistake nor a limit has no gain.
     """
     gain = finding["gain"] or 0.0
-    if finding["kind"] is None and any(candidate["gain"] for candidate in report["findings"]):
-        return Gain("", "see the gains below")
+    if finding["kind"] is None:
+        return Gain(
+            "", "see the gains below" if any(row["gain"] for row in report["findings"]) else "nothing to gain"
+        )
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no gain")
     if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
         return Gain("", _why_no_gain(finding, report))
     if gain <= 0:
         return Gain("", "no gain")
-    step_ps, basis = finding["step_ps"], "of a step"
-    gain_at_worst = finding["gain_at_worst"]
-    if gain - gain_at_worst < MAX_GAIN_SPREAD * gain:
-        gain_at_worst = gain
-    if finding["kind"] == "limit":
-        remaining_ps = report["mistakes"]["step_if_fixed_ps"] or step_ps
-        step_ps, basis = remaining_ps, basis if remaining_ps == step_ps else "of what remains"
-    elif finding["recurs"] != "once":
-        usual_step_ps = report["mistakes"]["usual_step_ps"]
-        step_ps, basis = usual_step_ps, basis if usual_step_ps == step_ps else "of a usual step"
-    fixed_ps, fixed_at_worst_ps = (
-        round(step_ps * (1 - share_saved)) for share_saved in (gain, gain_at_worst)
-    )
-    change = change_text(step_ps, fixed_ps, fixed_at_worst_ps)
-    if finding["kind"] == "mistake" and finding["recurs"] == "once":
-        steps = mean_steps_per_host(report)
-        return Gain(
-            time_reduction_text(steps * (step_ps - fixed_ps), steps * (step_ps - fixed_at_worst_ps)),
-            "once",
-            f"mean step {change}",
-        )
-    return Gain(reduction_text(gain, gain_at_worst), basis, change)
+    change = step_change(finding, report)
+    assert change is not None
+    up_to = "" if change.is_certain else "up to "
+    if finding["recurs"] == "once":
+        saved_ps = mean_steps_per_host(report) * (change.before_ps - change.after_ps)
+        return Gain(f"{up_to}−{time_text(saved_ps, 1)}", "once", f"mean step {change.text}")
+    is_of_rest = finding["kind"] == "limit" and change.before_ps != finding["step_ps"]
+    basis = "of what remains" if is_of_rest else "of a step"
+    return Gain(f"{up_to}{reduction_text(gain)}", basis, change.text)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.report.finding_text import leading_limit, limit_text
-
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import ExplainedGaps
 
@@ -22,17 +20,6 @@ length, because one gap differs by less from core to core and from step to step.
 
 _MIN_REASON_SHARE = 1 / 3
 """The smallest share of a gap that a mistake must explain to be its reason."""
-
-
-def more_to_gain(
-    gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report: Mapping[str, Any]
-) -> str:
-    """A sentence on the gain without the largest limit, as in the verdict, if the gap has a reason (`reason_of_gap`)
-    and the limit comes before the mistakes; else empty. `times_by_finding`: those of `findings_of_gap`."""
-    limit = leading_limit(report)
-    if limit is None or reason_of_gap(gap, times_by_finding, report) is None:
-        return ""
-    return f"There is more to gain beyond that: {limit_text(limit, report['mistakes'])}."
 
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, reason_of_gap, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, reason_of_gap, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
@@ -162,8 +162,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
 
     - `by_thread`: its time by class and thread.
     - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
-    - `sentence`: its causes; on a host with several cores also whether all were idle. `larger_limit`: how
-      much more the largest limit gains than the mistake that the sentence names, if it comes before the mistakes.
+    - `sentence`: its causes; on a host with several cores also whether all were idle.
     - `cores`: the number of cores with the same gap (1 if `data/gaps` does not list it); `mean_ps`: its mean length on
       these.
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
@@ -215,7 +214,6 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
             for id_ in times_by_finding
         ],
         "sentence": why_gap(row, times_by_finding, report) + sentence,
-        "larger_limit": more_to_gain(row, times_by_finding, report),
         "gap_of_other_host": (
             _gap_of_host(session, row, name_of_other, list(all_gaps.values()))
             if name_of_other != host

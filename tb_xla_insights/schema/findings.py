@@ -50,7 +50,12 @@ class Finding(TypedDict):
     title: str
     """At most 60 characters."""
     brief: str
-    """Its name within a sentence: `a compile in step 1209`."""
+    """What a fix changes, as a noun phrase: `a compilation in step 1209`."""
+    waits_for: str
+    """What devices wait for because of it, as a noun phrase: `the host, which builds the graph`; empty if none does."""
+    best_if: str
+    """The condition of the gain at best, as a clause after "if": `loading is fully hidden`; empty if there is none to
+    tell."""
     detail: str
     """The evidence, in at most two sentences; three where hosts are late for different reasons."""
     advice: str
@@ -109,7 +114,17 @@ class Verdict(TypedDict):
     """What the report says in a few sentences."""
 
     text: str
-    """The sentences; up to 230 characters if possible."""
+    """`headline` and `details`."""
+    headline: str
+    """How much the devices work and what they wait for: one sentence of at most 120 characters and two numbers."""
+    details: str
+    """What to fix first, what sets the pace after that, what happened once, and what the capture cannot tell."""
     severity: VerdictSeverity
     """That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be
     done."""
+    cause: str | None
+    """Id of the finding about what the devices wait for most, or that they are the bottleneck."""
+    fix: str | None
+    """Id of the mistake with the largest gain, if that is at least 3 %."""
+    then: str | None
+    """Id of the finding about what sets the pace after that."""

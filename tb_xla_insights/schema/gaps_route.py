@@ -146,9 +146,6 @@ class GapAnswer(GapInterval, BarrierWait):
     """The findings that explain it, the one that explains most of it first."""
     sentence: str
     """What the host did, in words."""
-    larger_limit: str
-    """A sentence: how much more the largest limit gains than the mistake that `sentence` names; empty without such a
-    limit."""
     gap_of_other_host: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int

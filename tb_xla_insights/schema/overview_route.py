@@ -158,8 +158,8 @@ class GroupedFinding(TypedDict):
     id: str
     """Id of the finding."""
     share: str
-    """Share that a fix saves: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; of a mistake that occurred once,
-    the time that it saves; empty without a gain."""
+    """Share that a fix saves: `−36.0 %`, or `up to −74.8 %` if it may be much less; of what happened once, the time
+    that it saves; empty without a gain."""
     basis: str
     """What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason."""
     change: str
@@ -167,10 +167,10 @@ class GroupedFinding(TypedDict):
 
 
 class FindingGroup(TypedDict):
-    """Findings of one kind."""
+    """Neighbours in the order of findings that have one heading."""
 
     title: str
-    """Heading; empty for what is no fault."""
+    """Heading."""
     note: str
     """Remark beside the heading."""
     gain: str

@@ -28,6 +28,7 @@ from tb_xla_insights.analysis.findings.worth import (
     has_nothing_to_fix,
     mistakes_report,
     rank_findings,
+    sort_findings,
 )
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
@@ -66,9 +67,8 @@ def _findings_of(facts: Facts) -> list[Finding]:
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}
     facts.ledger.explained = {id_: ps for id_, ps in facts.ledger.explained.items() if id_ in ids}
-    if has_nothing_to_fix(findings) and (bound := device_bound(facts)):
-        findings.append(bound)
-    return findings
+    bound = device_bound(facts) if has_nothing_to_fix(findings) else None
+    return sort_findings([*findings, bound]) if bound else findings
 
 
 def findings_report(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> ExplainedFindingKeys:

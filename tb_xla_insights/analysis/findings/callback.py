@@ -80,7 +80,7 @@ def host_callback(facts: Facts) -> Finding | None:
     return Finding(
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
-        f"the program waits for Python ({name or kind})",
+        f"a call of Python inside the program ({name or kind})",
         f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)}{mostly} for {kind}{location}{call_text}.",
         _advice(kind, name, location),
         waiting_ps,
@@ -95,6 +95,7 @@ def host_callback(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_waiting_ps_of_runs(trace), own_launches=np.setdiff1d(launches_with_callbacks, [-1])),
+        waits_for=f"Python ({name or kind})",
     )
 
 

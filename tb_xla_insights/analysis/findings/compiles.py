@@ -120,6 +120,8 @@ def recompilation(facts: Facts) -> Finding | None:
         if all(compilation.in_step or compilation.cut for compilation in compilations)
         else "after warm-up"
     )
+    is_one_each = count in (1, len(numbers))
+    brief = f"a compilation {brief}" if is_one_each else f"{count} compilations {brief}"
     title = _title(compilations, where)
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     detail = (
@@ -136,7 +138,7 @@ def recompilation(facts: Facts) -> Finding | None:
     return Finding(
         "recompilation",
         title,
-        f"a compile {brief}" if count in (1, len(numbers)) else f"{count} compiles {brief}",
+        brief,
         detail,
         _advice(facts, compilations, example, debug_cause, annotation, numbers, variants),
         cost,
@@ -163,6 +165,7 @@ def recompilation(facts: Facts) -> Finding | None:
         longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
         "once" if len(steps) == 1 or count == 1 else facts.frequency_of(steps),
         fix,
+        waits_for=brief if count == 1 else "compilations",
     )
 
 

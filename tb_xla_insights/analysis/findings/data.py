@@ -90,7 +90,7 @@ def input_bound(facts: Facts) -> Finding | None:
     return Finding(
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
-        f"the device waits for data ({name})",
+        f"loading in {name}" if names else "loading",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
         f"{elsewhere.text}.{overlap_text}",
         (_many_transfers_text(facts) if _sends_while_loading(trace, inputs.batches) else "")
@@ -104,6 +104,8 @@ def input_bound(facts: Facts) -> Finding | None:
         frequency,
         fix,
         idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
+        waits_for="the next batch",
+        best_if="loading is fully hidden",
     )
 
 
@@ -149,13 +151,9 @@ def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -
 
 def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool) -> str:
     if not sends:
-        return "the device waits while data is read back"
+        return "reading data back from the device"
     size = to_device["bytes_per_step"]
-    return (
-        f"{byte_size(size)} sent each step"
-        if size and is_per_step
-        else "the device waits for data to be sent"
-    )
+    return f"{byte_size(size)} sent each step" if size and is_per_step else "sending data to the device"
 
 
 def _transfer_text(to_device: Mapping[str, Any], is_per_step: bool) -> str:
@@ -227,4 +225,5 @@ def transfer_bound(facts: Facts) -> Finding | None:
         frequency,
         facts.fix_removing(steps, "to_device", "from_device"),
         idle_ps=elsewhere.idle_ps,
+        waits_for="data to be sent" if sends else "data to be read back",
     )

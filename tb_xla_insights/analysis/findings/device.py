@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union_all
-from tb_xla_insights.english import join_words, lower_first
+from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
@@ -63,7 +63,7 @@ def device_stalls(facts: Facts) -> Finding | None:
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
-        f"the device is busy waiting in {name}",
+        f"waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
         f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
         f"{share((busy_ps - cost) / facts.span_ps)}.",
@@ -78,6 +78,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_stall_ps_of_runs(trace)),
+        waits_for="copies between memories" if is_copy else name.removesuffix("-done"),
     )
 
 
@@ -160,7 +161,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     return Finding(
         "exposed_collectives",
         title,
-        lower_first(title),
+        f"{name} that nothing hides" if is_exposed else f"{name} that is hidden only in part",
         f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives that nothing "
         f"hides{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
@@ -169,6 +170,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_exposed_ps_of_runs(trace)),
+        waits_for=name,
     )
 
 
@@ -234,7 +236,7 @@ def device_bound(facts: Facts) -> Finding | None:
     return Finding(
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
-        "the device is the bottleneck",
+        "the device's own work",
         f"{facts.core_subject} computes {share(computing_share)} of the time, and the host {_lead_text(trace)}.",
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
         "more cores.",

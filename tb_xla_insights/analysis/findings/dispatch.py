@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
 from tb_xla_insights.analysis.findings.finding import Finding
-from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
+from tb_xla_insights.analysis.findings.single_gap import single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report
@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.english import lower_first, mean_text
+from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -55,6 +55,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     taken_ps = launching_taken_ps + unqueued.taken_ps + in_flight.taken_ps
     dominant_class = max(costs, key=lambda name: costs[name])
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
+    waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}"
     advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_removing(facts.affected_steps(launching_taken_ps), *LAUNCHING_CLASSES)
     load_frequency = facts.frequency_of(facts.affected_steps(by_class["program_load"]))
@@ -62,9 +63,11 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         advice = _LOADED_ONCE_ADVICE
     if in_flight_ps > max(launching_ps, unqueued_ps):
         title, advice = _WAITING_FOR_OPS[0].upper() + _WAITING_FOR_OPS[1:], _advise_ops_to_run(facts)
+        waits_for = "a launched program to run its first op"
         fix = Fix(LAUNCHING_CLASSES, device_ps=idle_inside_runs(facts.ledger))
     elif unqueued_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
+        waits_for = "the host, which waits between launches"
         # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
         fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
     if unqueued_ps:
@@ -93,7 +96,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     return Finding(
         "dispatch_overhead",
         title,
-        lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None),
+        waits_for,
         f"{facts.core_subject} idles {idle}{single_gap_text(gap_ps)}{usual}",
         advice,
         cost,
@@ -109,6 +112,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         frequency,
         fix,
         idle_ps=None if waiting_ps else elsewhere.idle_ps,
+        waits_for=waits_for,
     )
 
 

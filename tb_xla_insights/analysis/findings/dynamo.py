@@ -123,7 +123,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     return Finding(
         "dynamo_recompilation",
         first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
-        f"torch.compile compiling again {where}",
+        f"another compilation by torch.compile {where}",
         detail + (_failure_text(guard) if guard else ""),
         _guard_advice(guard),
         cost,
@@ -143,6 +143,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
         longest_windows(map(Window, work.start_ps.tolist(), work.end_ps.tolist())),
         facts.frequency_of(steps),
         fix if len(work) else None,
+        waits_for="torch.compile, which compiles again",
     )
 
 
@@ -207,7 +208,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         title = "torch.compile breaks the graph " + (
             "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
         )
-        brief = f"torch.compile breaks the graph{f' at {location}' if location else ''}"
+        brief = f"graph breaks of torch.compile{f' at {location}' if location else ''}"
         detail = (
             f"{explanation.file} counts {plural(explanation.breaks, 'break')} and "
             f"{plural(explanation.graphs, 'graph')}"
@@ -216,7 +217,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         detail += f" at {location}." if location else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
-        brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
+        brief = f"what seem to be graph breaks of torch.compile ({graphs} graphs a step)"
         detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
     if extra_count := len(extra.launches):
         executions = "extra execution" if extra_count == 1 else plural(extra_count, "extra execution")
@@ -244,6 +245,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         facts.frequency_of(steps),
         Fix(CUT_CLASSES, before_launches=extra.launches) if extra_count else None,
+        waits_for="the host, which works between the graphs of torch.compile",
     )  # fmt: skip
 
 

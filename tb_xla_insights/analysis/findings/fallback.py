@@ -60,7 +60,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         brief = f"{names} on the CPU"
     else:
         title = "Values are read and sent back, as by an operator on the CPU"
-        brief = f"values are read and sent back{inside}"
+        brief = f"values that are read and sent back{inside}"
         detail = (
             f"{plural(suspected, 'time')} a value is read{inside} and one is sent to the device right after it, as by "
             "an operator that runs on the CPU. "
@@ -85,4 +85,5 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         merging_fix(trace, early, trips, sent_back[trips]) if suspected else None,
+        waits_for="an operator on the CPU" if operators else brief,
     )  # fmt: skip

@@ -18,6 +18,9 @@ MAX_WINDOWS = 20
 MAX_TITLE_LENGTH = 60
 """The maximum number of characters of a title."""
 
+MAX_WAIT_LENGTH = 60
+"""The maximum number of characters of `waits_for`, so that a headline has at most 120."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -49,8 +52,7 @@ class Code:
 class Finding:
     """One finding; see the report's `findings`.
 
-    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the finding within a sentence, as a noun phrase or a clause
-    (`a compile in step 1209`, `the device waits for data`). `detail`: the evidence in at most two sentences, without
+    `title`: at most MAX_TITLE_LENGTH characters. `detail`: the evidence in at most two sentences, without
     advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed over all devices:
     idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
     wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once` nevertheless). `fix`:
@@ -60,6 +62,19 @@ class Finding:
     `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
     after the fix, `step_if_fixed_ps` at best and `step_if_fixed_at_worst_ps` at worst.
+
+    The verdict has two sentences, built from two noun phrases of each finding. Both begin in lower case, say nothing
+    about gains or durations, and end without a full stop:
+
+    - `waits_for` completes "The 8 TPU cores work 60 % of the time; mostly they wait for …": for whom or what the device
+      waits, in the words of somebody who has never seen a profile, with at most one number and MAX_WAIT_LENGTH
+      characters. Of the host, with what it does: `the host, which builds the graph`, `the next batch`, `a compilation
+      in step 1209`, `all-reduce`. Empty if no device waits because of it.
+    - `brief` completes "Fix first: …", "The pace is set by …" and "Once: …": what a fix changes, with its place:
+      `loading in next_batch`, `a read inside forward in every step`, `the host, which builds the graph`.
+
+    `best_if` is the condition of a gain that is certain only in part; it completes "up to −96 %, if …": `loading is
+    fully hidden`.
     """
 
     id: str
@@ -81,6 +96,8 @@ class Finding:
     where: Place | None = None
     after: str | None = None
     code: Sequence[Code] = ()
+    waits_for: str = ""
+    best_if: str = ""
 
     def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
         """The finding's row in the report."""
@@ -89,6 +106,8 @@ class Finding:
             "severity": self.severity,
             "title": self.title,
             "brief": self.brief,
+            "waits_for": self.waits_for,
+            "best_if": self.best_if,
             "detail": self.detail,
             "advice": self.advice,
             "cost_ps": self.cost_ps,

@@ -57,8 +57,9 @@ def early_sync(facts: Facts) -> Finding | None:
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
     subject_and_verb, subject, cut_location = describe_cuts(trace, paths)
-    if not numbers and not any(paths):
-        subject_and_verb, subject = "Graphs are", "graphs"
+    location_known = bool(numbers) or any(paths)
+    if not location_known:
+        subject_and_verb = "Graphs are"
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
@@ -94,7 +95,7 @@ def early_sync(facts: Facts) -> Finding | None:
         first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
                             f"{subject_and_verb} cut by {cause} {where}",
                         f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
-        f"a cut {where}" if count == 1 else f"{subject} cut {times}by {cause} {where}",
+        f"{cause} inside {cut_location} {where}" if location_known else f"{cause} {where}",
         detail,
         marker_advice if by_marker == count else read_advice,
         cost,
@@ -111,6 +112,8 @@ def early_sync(facts: Facts) -> Finding | None:
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
         frequency,
         merging_fix(trace, early, np.arange(count), last_row),
+        waits_for="the host, which marks a step inside the step" if by_marker == count
+        else f"the host, which reads a value inside {subject}" if location_known else "the host, which reads a value",
     )  # fmt: skip
 
 

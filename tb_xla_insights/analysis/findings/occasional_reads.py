@@ -90,6 +90,8 @@ def sync_some_steps(facts: Facts) -> Finding | None:
             all_reads=has_reads,
             blocking_waits=has_waits,
         ),
+        waits_for=f"the host, which {verbs} the device at times",
+        best_if="the host then runs ahead",
     )
 
 

@@ -33,7 +33,7 @@ from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import brief_time, brief_times, share, time_text
+from tb_xla_insights.units import brief_time, brief_times, share
 
 
 def sync_every_step(facts: Facts) -> Finding | None:
@@ -71,10 +71,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
     duration, idle = brief_times(each_ps, mean.ps)
     fix = _fix(trace, reads, waits)
     delay_ps = _return_delay_ps(trace, fix)
+    event = "a read from the device" if read_share == step_share else "a wait for the device"
     return Finding(
         "sync_every_step",
         _title(read_share, wait_share),
-        _brief(read_share, wait_share, delay_ps),
+        f"{event} {'in every step' if step_share == 1 else f'in {share(step_share)} of the steps'}",
         f"{counts} {f'blocks the host for {duration}' if count == 1 else f'block the host for {duration} each'}; "
         + _idle_text(
             lower_first(facts.core_subject),
@@ -94,6 +95,10 @@ def sync_every_step(facts: Facts) -> Finding | None:
         ),
         frequency,
         fix,
+        waits_for="the host, which reads from the device in every step"
+        if read_share == step_share
+        else "the host, which lets every step end before the next",
+        best_if="the host then runs ahead",
     )
 
 
@@ -172,17 +177,6 @@ def _title(read_share: float, wait_share: float) -> str:
         else (wait, f"{share(read_share)} read from")
     )
     return f"{first} the device, {second} it"
-
-
-def _brief(read_share: float, wait_share: float, delay_ps: int) -> str:
-    """The event that more steps have: the read if as many steps read as wait."""
-    step_share = max(read_share, wait_share)
-    event = "a read from the device" if read_share == step_share else "a wait for the device"
-    # A read may return late because it transfers much data.
-    returns = f" (returns {time_text(delay_ps, 1)} late)" if delay_ps and not read_share else ""
-    return (
-        f"{event} {'in every step' if step_share == 1 else f'in {share(step_share)} of the steps'}{returns}"
-    )
 
 
 def _advice(facts: Facts, reads: bool, waits: bool) -> str:

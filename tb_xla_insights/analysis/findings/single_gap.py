@@ -11,9 +11,6 @@ from tb_xla_insights.units import brief_time
 _MIN_GAPS = 4
 """The minimum number of gaps per core of a finding: of fewer, one often has most of the time."""
 
-SINGLE_GAP_BRIEF = ", mostly in one gap"
-"""What follows the finding's name in the verdict if most of its time is in one gap."""
-
 
 def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
     """The length in ps of the gap that has more than half of a finding's time (`taken_ps` per gap) and mostly consists

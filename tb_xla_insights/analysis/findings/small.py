@@ -179,6 +179,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         "every_step",
         _merging_fix(facts, small_launches),
+        waits_for="the host, which launches many small programs",
     )
 
 

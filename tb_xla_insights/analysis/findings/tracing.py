@@ -14,18 +14,17 @@ from tb_xla_insights.analysis.findings.compile_costs import warm_up_calls
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency
 from tb_xla_insights.analysis.findings.locations import phase_rows, rows_beside_steps
-from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
+from tb_xla_insights.analysis.findings.single_gap import single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import steps_at
-from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
-from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
-from tb_xla_insights.english import join_words, lower_first
+from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times
 
@@ -75,22 +74,18 @@ def tracing_bound(facts: Facts) -> Finding | None:
     main_phase = phases[dominant_class][0][0] if phases.get(dominant_class) else None
     elsewhere = facts.idle_elsewhere(taken_ps, frequency, *by_class, warm_up_ps=warm_up_ps)
     title = f"The device waits while the host {_activity(facts, dominant_class).verb_phrase}"
+    waits_for = f"the host, which {_activity(facts, dominant_class).verb_phrase}"
     gap_ps = single_gap_ps(facts, taken_ps)
-    brief = lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None)
     activities = activities_text(
         {
             _activity(facts, name).verb_phrase: facts.mean_per_core(class_taken_ps, frequency).ps
             for name, class_taken_ps in by_class.items()
         }
     )
-    if frequency == "once":
-        brief = brief.replace("the device waits", "the device waits once", 1)
-    elif dominant_class == "tracing" and gap_ps is None and _builds_slower(facts.trace):
-        brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
         title,
-        brief,
+        waits_for,
         f"{facts.idle_text(taken_ps, frequency)} while the host {activities}{elsewhere.text}{single_gap_text(gap_ps)}."
         f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts), frequency)}",
         _advise_recording_more(facts)
@@ -108,6 +103,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         frequency,
         _outside(facts.trace, facts.fix_removing(steps, *by_class), first_calls),
         idle_ps=elsewhere.idle_ps,
+        waits_for=waits_for,
     )
 
 
@@ -167,11 +163,6 @@ def _advise_building_less(facts: Facts, phase: str | None, builds_graphs: bool) 
         f"{change}, or give a step more work (a larger batch, several steps in one "
         f"graph{facts.words.steps_at_once})."
     )
-
-
-def _builds_slower(trace: Trace) -> bool:
-    """Whether building the graphs of the steps takes longer than running them on the busiest core."""
-    return bool(host_times(trace)[:, TRACING].sum() > device_busy_ps(trace).sum())
 
 
 def _outside(trace: Trace, fix: Fix, excluded: Intervals) -> Fix:

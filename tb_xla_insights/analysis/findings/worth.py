@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
@@ -15,7 +15,6 @@ from tb_xla_insights.analysis.replay.what_if import Fix, removed_device_ps, step
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
-    MISTAKE_FIRST_SHARE,
     WARNING_SHARE,
     Severity,
     severity_of,
@@ -25,6 +24,12 @@ from tb_xla_insights.units import brief_time, brief_times
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+FindingGroup = Literal["fix", "pace", "small_fix", "once"]
+GROUPS: tuple[FindingGroup, ...] = get_args(FindingGroup)
+"""In the order of the findings."""
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
 """Findings about the program's nature. All others except NO_FAULT are mistakes: they name a place to change."""
@@ -142,43 +147,47 @@ def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
     return [finding.fix for finding in findings if finding.fix and finding_kind(finding) == kind]
 
 
-def _likely_gain(finding: Finding) -> float:
-    """The mean of the gains at best and at worst, so that a certain gain ranks above an equal one that may vanish."""
-    gain, worst = finding.gain or 0.0, finding.gain_at_worst
-    return gain if worst is None else (gain + worst) / 2
-
-
 def severity_of_finding(finding: Finding, gain: float) -> Severity:
     """The severity for a gain; a finding that happened once is never critical."""
     severity = severity_of(gain) or "info"
     return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
-def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Mistakes, then limits, or the reverse (`limits_come_first`); in each, findings with a gain first, then recurring
-    ones, then by likely gain. (docs/definitions.md, "Findings")"""
-    limits_first = limits_come_first(findings)
-    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != limits_first, *_rank(finding)))
-
-
-def limits_come_first(findings: Sequence[Finding]) -> bool:
-    """Whether the largest limit comes before all mistakes: its gain is significant, and no mistake reaches
-    WARNING_SHARE or gains MISTAKE_FIRST_SHARE of the limit's gain."""
-    limit, mistake = (
-        max((finding.gain or 0.0 for finding in findings if finding_kind(finding) == kind), default=0.0)
-        for kind in ("limit", "mistake")
+def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
+    """The one order of findings, which is that of the verdict's sentences (docs/definitions.md, "Findings")."""
+    return sorted(
+        findings,
+        key=lambda finding: place_in_order(
+            finding.id, finding_kind(finding), finding.recurs, finding.gain, finding.cost_ps
+        ),
     )
-    return limit >= INFO_SHARE and mistake < min(WARNING_SHARE, MISTAKE_FIRST_SHARE * limit)
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
-    return (
-        finding.gain is None,
-        finding.recurs == "once",
-        -_likely_gain(finding),
-        -finding.cost_ps,
-        finding.id,
+def sort_rows(rows: Iterable[Row]) -> list[Row]:
+    """The report's findings in the same order."""
+    return sorted(
+        rows,
+        key=lambda row: place_in_order(row["id"], row["kind"], row["recurs"], row["gain"], row["cost_ps"]),
     )
+
+
+def group_of(kind: str | None, recurs: str | None, gain: float | None) -> FindingGroup:
+    """The group of a finding: `fix`, a mistake with a significant gain; `pace`, a limit, or a device that is the
+    bottleneck; `small_fix`, another mistake; `once`, what happened once."""
+    if recurs == "once":
+        return "once"
+    if kind != "mistake":
+        return "pace"
+    return "fix" if (gain or 0.0) >= INFO_SHARE else "small_fix"
+
+
+def place_in_order(
+    id_: str, kind: str | None, recurs: str | None, gain: float | None, cost_ps: int
+) -> tuple[int, bool, bool, float, int, str]:
+    """A finding's key in the order: by group, then by gain; findings without a gain last. A device that is the
+    bottleneck sets the pace before any limit does."""
+    group = GROUPS.index(group_of(kind, recurs, gain))
+    return group, kind is not None, gain is None, -(gain or 0.0), -cost_ps, id_
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:

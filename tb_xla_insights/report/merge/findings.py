@@ -57,7 +57,7 @@ def merge_findings(sections: Sequence[HostSection]) -> FindingKeys:
         and _is_on_most_hosts(sections, device_bound)
         and not _has_mistake(sections)
     ):
-        findings.append(_merge_finding(sections, device_bound))
+        findings = sort_findings([*findings, _merge_finding(sections, device_bound)])
     rows = [finding.as_json(finding_kind(finding), step) for finding in findings]
     return {"findings": rows, "mistakes": _mistakes(sections, findings, step)}
 
@@ -104,6 +104,8 @@ def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Fin
         id=shown_row["id"],
         title=shown_row["title"],
         brief=shown_row["brief"] + _host_phrase(len(rows), len(sections), host),
+        waits_for=shown_row["waits_for"],
+        best_if=shown_row["best_if"],
         detail=_detail_of_hosts(shown_row["detail"], len(rows), len(sections), host, on_minority),
         advice=shown_row["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),

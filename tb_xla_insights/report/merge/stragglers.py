@@ -3,7 +3,7 @@ the time of waiting for stragglers. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.merge.findings import detail_after_colon
-from tb_xla_insights.report.straggler_text import is_straggler_cause
 from tb_xla_insights.units import share
 
 if TYPE_CHECKING:
@@ -86,8 +85,8 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
         findings = [finding for finding in findings if _is_relevant(document, finding)]
     if diagnostic := _not_compared_diagnostic(comparison):
         diagnostics = [*diagnostics, diagnostic]
-    ordered = sort_findings([finding for finding in findings if finding.id not in NO_FAULT])
-    ordered += [finding for finding in findings if finding.id in NO_FAULT and has_nothing_to_fix(ordered)]
+    faults = [finding for finding in findings if finding.id not in NO_FAULT]
+    ordered = sort_findings(findings if has_nothing_to_fix(faults) else faults)
     finding_rows = [finding.as_json(finding_kind(finding), mistakes["step_ps"]) for finding in ordered]
     return {
         **document,
@@ -109,7 +108,7 @@ def _without_straggler_causes(
     removed_findings = [
         finding
         for finding in findings
-        if is_straggler_cause(finding.evidence, straggler.evidence)
+        if _is_straggler_cause(finding.evidence, straggler.evidence)
         and (finding.id in ids or _only_reports_idle_time(finding))
     ]
     recompilation = next((finding for finding in removed_findings if finding.id in _RECOMPILATIONS), None)
@@ -130,6 +129,13 @@ def _without_straggler_causes(
     remaining_findings = [finding for finding in findings if finding not in removed_findings]
     remaining_mistakes: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
     return remaining_findings, replace(straggler, evidence=evidence), remaining_mistakes
+
+
+def _is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping[str, Any]) -> bool:
+    """Whether only late hosts have a finding, by its evidence and that of the straggler finding. Such a finding names
+    the cause of their lateness, and is no further mistake. False in a session of one host."""
+    late_hosts, hosts = straggler_evidence["hosts"], evidence.get("host_names") or ()
+    return 0 < len(hosts) <= len(late_hosts) and set(hosts) <= set(late_hosts)
 
 
 def _only_reports_idle_time(finding: Finding) -> bool:

@@ -1,0 +1,206 @@
+"""The verdict's headline: one sentence that says how much the devices work, and what they wait for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
+from tb_xla_insights.report.figures import lacks_runs
+from tb_xla_insights.report.outside_text import is_the_story, outside_text
+from tb_xla_insights.report.verdict_findings import NamedFindings, device_time
+from tb_xla_insights.units import brief_time, count, part_text, rounded_share
+
+Row = Mapping[str, Any]
+
+MAX_LENGTH = 120
+MAX_NUMBERS = 2
+
+_MOST = 0.5
+"""Of the time in which devices wait: how much the main cause must explain to be called that of most."""
+
+_MIN_CAUSE_SHARE = 0.25
+"""How much it must explain to be named."""
+
+_MIN_HOST_SHARE = 1 / 3
+"""The smallest share of the steps for which a class of host time is named if no device is known."""
+
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d.,\N{NARROW NO-BREAK SPACE}]*")
+"""A number, not a digit in a name such as `t1v-n-7f-w-5`."""
+
+_NAMES = {
+    "tpu": ("TPU core", "TPU cores"),
+    "gpu": ("GPU", "GPUs"),
+    "cpu": ("CPU (as XLA device)", "CPU devices"),
+}
+"""Singular and plural, by the devices' `kind`."""
+
+
+class Subject(NamedTuple):
+    """The devices as the subject of a sentence: `The 8 TPU cores` or, without the number, `The TPU cores`."""
+
+    name: str
+    name_without_number: str
+    pronoun: str
+    is_plural: bool
+
+    def verb(self, plural_form: str) -> str:
+        """`work` or `works`."""
+        return plural_form if self.is_plural else f"{plural_form}s"
+
+
+def subject_of(devices: Sequence[Row]) -> Subject:
+    kinds = {device["kind"] for device in devices}
+    singular, plural = _NAMES.get(kinds.pop() if len(kinds) == 1 else "", ("device", "devices"))
+    if len(devices) == 1:
+        return Subject(f"The {singular}", f"The {singular}", "it", False)
+    return Subject(f"The {count(len(devices))} {plural}", f"The {plural}", "they", True)
+
+
+def headline(report: Row, named: NamedFindings) -> str:
+    """`The 8 TPU cores work 60 % of the time; mostly they wait for the host, which builds the graph.` The most telling
+    version that has at most MAX_LENGTH characters and MAX_NUMBERS numbers."""
+    if not report["devices"]:
+        return _without_devices(report)
+    if is_the_story(report):
+        return outside_text(report)
+    versions = [*_Sentence(report, named).versions()]
+    return next((version for version in versions if fits(version)), versions[-1])
+
+
+def fits(sentence: str) -> bool:
+    """Whether a headline is short enough, and has few enough numbers."""
+    return len(sentence) <= MAX_LENGTH and len(_NUMBER.findall(sentence)) <= MAX_NUMBERS
+
+
+class _Sentence:
+    """The headline about devices that worked."""
+
+    def __init__(self, report: Row, named: NamedFindings) -> None:
+        self._report, self._named = report, named
+        self._subject, self._time = subject_of(report["devices"]), device_time(report)
+        # A device that ran once works for a time, since a share of its time would say nothing.
+        self._ran_once = not report["steps"] and all(device["modules"] <= 1 for device in report["devices"])
+        nothing_stands_out = self._time.is_mostly_work and not named.with_gain and not named.is_device_bound
+        self._share_of_steps = _share_of_steps(report) if nothing_stands_out else None
+        self._nothing_stands_out = nothing_stands_out and self._share_of_steps is None
+
+    def versions(self) -> Iterator[str]:
+        """From the most telling version to the shortest."""
+        works = self._works()
+        for reason in (self._reason(), *self._shorter_reasons()):
+            for name in (self._subject.name, self._subject.name_without_number):
+                yield f"{name} {works}{reason}."
+
+    def _works(self) -> str:
+        """`work 60 % of the time`."""
+        devices = self._report["devices"]
+        if self._ran_once:
+            each = " each" if self._subject.is_plural else ""
+            return f"{self._subject.verb('work')} for {brief_time(self._time.works_ps // len(devices))}{each}"
+        has_ops = all(device["ops"] for device in devices)
+        verb = self._subject.verb("work") if has_ops else f"{self._subject.verb('run')} programs"
+        if self._share_of_steps is not None:
+            return f"{verb} {rounded_share(self._share_of_steps)} of the steps' time"
+        at_least = "at least " if lacks_runs(self._report) else ""
+        return f"{verb} {at_least}{rounded_share(self._time.share)} of the time"
+
+    def _reason(self) -> str:
+        """`; mostly they wait for the host, which builds the graph`: what the rest of the time goes to."""
+        pronoun, cause, waits_ps = self._subject.pronoun, self._named.cause, self._time.waits_ps
+        if self._named.is_device_bound:
+            return "; the host keeps up"
+        if self._ran_once:
+            return ", too briefly to tell more"
+        if self._nothing_stands_out:
+            return ", and nothing stands out"
+        wait = f"{pronoun} {self._subject.verb('wait')}"
+        cause_share = cause["cost_ps"] / waits_ps if cause and waits_ps else 0.0
+        if cause and cause_share >= _MOST:
+            return f"; mostly {wait} for {cause['waits_for']}"
+        if unknown := why_host_unknown(self._report):
+            return f"; what {wait} for is not known, as {unknown}"
+        idle, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
+        if idle_share >= _MOST:
+            return f"; mostly {wait} {idle}"
+        if idle_share >= max(cause_share, _MIN_CAUSE_SHARE):
+            return f"; above all {wait} {idle}"
+        if cause and cause_share >= _MIN_CAUSE_SHARE:
+            return f"; above all {wait} for {cause['waits_for']}"
+        return "; the rest has many causes"
+
+    def _shorter_reasons(self) -> Iterator[str]:
+        """Reasons without what the host does, or without the numbers of steps; then none."""
+        if self._named.cause:
+            short = re.sub(r"(?<=^the host), which .*| in steps? .*", "", self._named.cause["waits_for"])
+            yield f"; mostly {self._subject.pronoun} {self._subject.verb('wait')} for {short}"
+        yield ""
+
+
+def _without_devices(report: Row) -> str:
+    """The headline if no device worked or none was recorded."""
+    hosts_compiling = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
+    if hosts_compiling and len(hosts_compiling) == len(report["session"]["hosts"]):
+        return "The whole capture is inside one compilation: no program ran."
+    steps = report["steps"]
+    by_class: dict[str, int] = {}
+    for step in steps:
+        for name, time_ps in step["host_ps"].items():
+            by_class[name] = by_class.get(name, 0) + time_ps
+    total_ps = sum(step["duration_ps"] for step in steps)
+    name = max(by_class, key=lambda class_: by_class[class_], default="")
+    if not name or by_class[name] < _MIN_HOST_SHARE * total_ps:
+        return "The capture shows no device's work, only what the host does."
+    activity = _activities(report)[name]
+    if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
+        activity = "launches and runs operations"  # without XLA its executors run ops on the launching thread
+    time = part_text(by_class[name] // len(steps), total_ps // len(steps))
+    return f"The capture shows no device's work; the host {activity} for {time} a step."
+
+
+def _share_of_steps(report: Row) -> float | None:
+    """The share of the steps' time in which a core works, if that is far less than all of it; else None. A device may
+    work from its first to its last run, and idle before and after them."""
+    idle = report["step_idle"]
+    if not idle["step_ps"] or idle["work_ps"] is None:
+        return None
+    share = float(idle["work_ps"] / idle["step_ps"])
+    return share if share < DEVICE_BOUND_SHARE else None
+
+
+def why_host_unknown(report: Row) -> str | None:
+    """Why the host's activity in idle time is unknown; None if it is known: the clocks of more than half of the hosts
+    agree with their devices', and launches are recorded on some host."""
+    disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
+    if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
+        return "the clocks of host and device disagree"
+    if not any(row["join"] != "none" for row in report["executions"]):
+        return "the launches are not recorded"
+    return None
+
+
+def _activities(report: Row) -> dict[str, str]:
+    """What the host does, by class: phrases that follow `the host`, in the terms of the capture's framework."""
+    return host_activities(report["environment"]["framework"])
+
+
+def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
+    """`for the host, which builds the graph`: what the largest part of the idle time goes to, and its share; of the
+    gaps, or of the steps (`in_steps`)."""
+    gaps, idle = report["gaps"], report["step_idle"]
+    by_class_ps, idle_ps = gaps["by_class_ps"], sum(device["idle_ps"] for device in report["devices"])
+    if in_steps:
+        by_class_ps, idle_ps = idle["by_class_ps"] or {}, idle["idle_ps"] or 0
+    elif (queued_ps := gaps["by_kind_ps"]["queued"]) > _MOST * idle_ps:
+        inside_runs_ps = sum(row["total_ps"] for row in gaps["patterns"] if row["inside_run"])
+        is_inside = inside_runs_ps > _MOST * idle_ps
+        return (
+            "inside programs, between their ops" if is_inside else "with work in the queue",
+            queued_ps / idle_ps,
+        )
+    if not by_class_ps or not idle_ps:
+        return "", 0.0
+    name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
+    return f"for the host, which {_activities(report)[name]}", time_ps / idle_ps

@@ -1,0 +1,86 @@
+"""The sentence of the verdict about the time before the first and after the last run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
+from tb_xla_insights.english import upper_first
+from tb_xla_insights.units import rounded_share
+
+Row = Mapping[str, Any]
+
+_MAX_NORMAL_EDGE_STEPS = 1.5
+"""The time before the first and after the last run, in mean steps, that a normal capture may have."""
+
+_SHORT_RECORDS = (
+    ("device_record_begins", "begins late", "before"),
+    ("device_record_ends", "ends early", "after"),
+)
+"""By diagnostic, what it says about the devices' record, and the edge of the capture."""
+
+
+def is_the_story(report: Row) -> bool:
+    """Whether a capture is about the time outside its devices' span: that is most of it, there are no steps, and it is
+    known what the host did."""
+    outside = report["outside_span"]
+    return bool(
+        outside
+        and outside["share"] > 0.5
+        and not report["steps"]
+        and _main_class(outside) not in (None, "unrecorded")
+    )
+
+
+def outside_text(report: Row) -> str:
+    """`52 % of the capture is before the first run: the host compiles.` `52 % of the capture is after the last recorded
+    run, as the device's record ends early.` Empty if the time is below OUTSIDE_SPAN_SHARE, or normal for the building
+    of a first step."""
+    outside, steps = report["outside_span"], report["steps"]
+    if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
+        return ""
+    before, after = outside["before"]["duration_ps"], outside["after"]["duration_ps"]
+    mean_step_ps = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
+    if before + after < _MAX_NORMAL_EDGE_STEPS * mean_step_ps:
+        return ""
+    where = "before the first and after the last run"
+    if after <= OUTSIDE_SPAN_SHARE * before:
+        where = "before the first run"
+    elif before <= OUTSIDE_SPAN_SHARE * after:
+        where = "after the last run"
+    start = f"{upper_first(rounded_share(outside['share']))} of the capture is"
+    if record := _record_clause(report, where):
+        return f"{start} {re.sub(r'run$', 'recorded run', where)}, as {record}."
+    main_class = _main_class(outside)
+    activity = host_activities(report["environment"]["framework"])[main_class] if main_class else ""
+    return f"{start} {where}{f': the host {activity}' if activity else ''}."
+
+
+def _main_class(outside: Row) -> str | None:
+    """The class with more than half of the time; None without one."""
+    by_class = Counter(outside["before"]["by_class_ps"]) + Counter(outside["after"]["by_class_ps"])
+    return next((name for name, ps in by_class.most_common(1) if 2 * ps > by_class.total()), None)
+
+
+def _record_clause(report: Row, where: str) -> str:
+    """How the devices' record is shorter than the host's at the edges `where`: `the device's record ends early`; empty
+    if it is not, or if that is not a warning because it explains at most half of the time at the edge."""
+    hosts = {
+        text: sum(
+            row.get("hosts", 1)
+            for row in report["diagnostics"]
+            if (row["id"], row["severity"]) == (id_, "warning")
+        )
+        for id_, text, edge in _SHORT_RECORDS
+        if edge in where
+    }
+    texts = [text for text, count_of_hosts in hosts.items() if count_of_hosts]
+    if not texts:
+        return ""
+    owner = "the device's" if len(report["devices"]) == 1 else "the devices'"
+    on_some = " on some hosts" if min(filter(None, hosts.values())) < len(report["session"]["hosts"]) else ""
+    return f"{owner} record {' and '.join(texts)}{on_some}"

@@ -1,0 +1,104 @@
+"""The verdict's details, a sentence each: what to fix first, what sets the pace then, what happened once, and what the
+capture cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tb_xla_insights.report.figures import lacks_runs
+from tb_xla_insights.report.finding_text import mean_steps_per_host, step_change
+from tb_xla_insights.report.headline import why_host_unknown
+from tb_xla_insights.report.outside_text import is_the_story, outside_text
+from tb_xla_insights.report.verdict_findings import NamedFindings
+from tb_xla_insights.units import brief_time, rounded_share
+
+Row = Mapping[str, Any]
+
+_RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+
+
+def details(report: Row, named: NamedFindings, headline: str) -> str:
+    """`headline`: what it names is called `this wait`."""
+    if not report["devices"]:
+        return ""
+    sentences = [
+        f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
+        *(f"{_pace_subject(pace, named, headline)}{_pace_effect(pace, report)}." for pace in named.paces),
+        _once_text(report, named),
+        "" if is_the_story(report) else outside_text(report),
+        *_limitations(report, named),
+    ]
+    return " ".join(filter(None, sentences)) or "Nothing in this capture stands out."
+
+
+def _fix_effect(fix: Row, report: Row) -> str:
+    """`; that brings a step from 557.3 to 9.1 ms`; of an uncertain gain `; that makes a step up to 96 % shorter (158.1
+    → 6.9 ms), if loading is fully hidden`."""
+    change = step_change(fix, report)
+    if change is None:
+        return f"; that costs {rounded_share(fix['gain'])} of the devices' time"
+    if change.is_certain:
+        return f"; that brings a step from {change.text.replace(' → ', ' to ')}"
+    condition = f", if {fix['best_if']}" if fix["best_if"] else ""
+    return f"; that makes a step up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
+
+
+def _pace_subject(pace: Row, named: NamedFindings, headline: str) -> str:
+    """`Then the pace is set by the host, which builds the graph`."""
+    if pace is not named.then:
+        return f"Most to gain there: {pace['brief']}"
+    is_in_headline = pace is named.cause and pace["waits_for"] and pace["waits_for"] in headline
+    name = "this wait" if is_in_headline else pace["brief"]
+    return f"{'Then the' if named.fix else 'The'} pace is set by {name}"
+
+
+def _pace_effect(pace: Row, report: Row) -> str:
+    """`; without it, a step would go from 9.1 to 2.6 ms`; empty for a device that is the bottleneck."""
+    if pace["gain"] is None:
+        return ""
+    change = step_change(pace, report)
+    if change is None:
+        return f"; that is {rounded_share(pace['gain'])} of the devices' time"
+    if change.is_certain:
+        return f"; without it, a step would go from {change.text.replace(' → ', ' to ')}"
+    return f"; without it, a step would be up to {rounded_share(change.gain)} shorter ({change.text})"
+
+
+def _once_text(report: Row, named: NamedFindings) -> str:
+    """`Once: a compilation in step 35 (267 ms) and 2 more.`"""
+    if not named.once:
+        return ""
+    first, *others = named.once
+    change = step_change(first, report)
+    time_ps = first["cost_ps"] // len(report["devices"])
+    if change:
+        time_ps = mean_steps_per_host(report) * (change.before_ps - change.after_ps)
+    more = f" and {len(others)} more" if others else ""
+    return f"Once: {first['brief']} ({brief_time(time_ps)}){more}."
+
+
+def _limitations(report: Row, named: NamedFindings) -> list[str]:
+    """What the capture cannot tell, in plain words."""
+    sentences = []
+    named_any = named.cause or named.fix
+    if named_any and not named.is_device_bound and (unknown := why_host_unknown(report)):
+        sentences.append(f"More is not known, as {unknown}.")
+    elif lacks_runs(report):
+        sentences.append("Not all runs are recorded.")
+    if not all(device["ops"] for device in report["devices"]):
+        sentences.append("The capture does not record whether programs compute or wait.")
+    if is_warm_up(report):
+        sentences.append("During most of the idle time the host compiles for the first time: capture later.")
+    return sentences
+
+
+def is_warm_up(report: Row) -> bool:
+    """Whether most of the idle time is spent in compilations that every training begins with."""
+    idle_ps = sum(device["idle_ps"] for device in report["devices"])
+    ids = {
+        id_
+        for finding in report["findings"]
+        for id_ in (finding["id"], *finding["evidence"].get("repeated_findings", ()))
+    }
+    return 2 * report["gaps"]["by_class_ps"].get("compile", 0) > idle_ps and not ids & set(_RECOMPILATIONS)

@@ -1,0 +1,99 @@
+"""The findings that the verdict names, and the time that the devices work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tb_xla_insights.analysis.findings.worth import NO_FAULT, group_of
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NamedFindings:
+    """`cause`: what the devices wait for longest, or the finding that they are the bottleneck. `fix`: the mistake with
+    the largest gain. `paces`: what sets the pace after it; if that is the device's own work, without a fix, also the
+    work with most to gain. `once`: what happened once. All gains are significant (INFO_SHARE)."""
+
+    cause: Row | None
+    fix: Row | None
+    paces: Sequence[Row]
+    once: Sequence[Row]
+
+    @property
+    def then(self) -> Row | None:
+        return next(iter(self.paces), None)
+
+    @property
+    def is_device_bound(self) -> bool:
+        return self.cause is not None and self.cause["id"] in NO_FAULT
+
+    @property
+    def with_gain(self) -> list[Row]:
+        """The findings that something is to be gained from."""
+        findings = (self.fix, *self.paces, *self.once)
+        return [finding for finding in findings if finding is not None and finding["id"] not in NO_FAULT]
+
+
+@dataclass(frozen=True)
+class DeviceTime:
+    """The devices' time between their first and last run, summed. `works_ps`: computing, that is, busy with neither an
+    op that only waits nor a collective that waits for late hosts."""
+
+    span_ps: int
+    works_ps: int
+
+    @property
+    def share(self) -> float:
+        return self.works_ps / self.span_ps if self.span_ps else 0.0
+
+    @property
+    def waits_ps(self) -> int:
+        return self.span_ps - self.works_ps
+
+    @property
+    def is_mostly_work(self) -> bool:
+        return 0 < DEVICE_BOUND_SHARE * self.span_ps <= self.works_ps
+
+
+def device_time(report: Row) -> DeviceTime:
+    span_ps, busy_ps, stall_ps = (
+        sum(device[key] for device in report["devices"]) for key in ("span_ps", "busy_ps", "stall_ps")
+    )
+    # Waits for late hosts may lie in the ops that only wait, which count already.
+    late_ps = sum(finding["cost_ps"] for finding in report["findings"] if finding["id"] == "straggler")
+    return DeviceTime(span_ps, max(0, busy_ps - max(stall_ps, late_ps)))
+
+
+def name_findings(report: Row) -> NamedFindings:
+    findings = report["findings"]
+    groups: dict[str, list[Row]] = {}
+    for finding in findings:
+        groups.setdefault(group_of(finding["kind"], finding["recurs"], finding["gain"]), []).append(finding)
+    bound = next((finding for finding in findings if finding["id"] in NO_FAULT), None)
+    paces = [finding for finding in groups.get("pace", ()) if finding is bound or _is_significant(finding)]
+    fix = next(iter(groups.get("fix", ())), None)
+    return NamedFindings(
+        cause=bound or _find_cause(findings, device_time(report).waits_ps),
+        fix=fix,
+        paces=paces[: 2 if bound and not fix else 1],
+        once=[finding for finding in groups.get("once", ()) if _is_significant(finding)],
+    )
+
+
+def _is_significant(finding: Row) -> bool:
+    return (finding["gain"] or 0.0) >= INFO_SHARE
+
+
+def _find_cause(findings: Sequence[Row], waits_ps: int) -> Row | None:
+    """The finding that explains most of the time in which devices wait. One that happened once describes a capture only
+    if it explains half of that time; else recurring ones come before it."""
+    causes = [finding for finding in findings if finding["waits_for"] and finding["cost_ps"]]
+    return max(
+        causes,
+        key=lambda row: (row["recurs"] != "once" or 2 * row["cost_ps"] >= waits_ps, row["cost_ps"]),
+        default=None,
+    )
