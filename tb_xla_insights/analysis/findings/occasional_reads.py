@@ -121,6 +121,6 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 def _advice(facts: Facts, has_waits: bool) -> str:
     measure = f", and take {waiting_call(facts)} out of the loop" if has_waits else ""
     return (
-        f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; if this saves something, "
-        f"save it from another thread{measure}."
+        f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; if this writes a file, "
+        f"write it from another thread{measure}."
     )
