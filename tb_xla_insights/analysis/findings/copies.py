@@ -106,7 +106,7 @@ def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
     return Finding(
         "device_copies",
         title,
-        f"{program} copies {copied}",
+        f"copies of {copied} in {program}",
         f"{facts.core_subject} copies {copied} ({join_words(shapes[:_MAX_NAMES])}"
         f"{', …' if len(shapes) > _MAX_NAMES else ''}) for {facts.mean_of_times(times, frequency)}, "
         f"{share(program_copies_ps / copies.program_ps)} of the time in {program}. The program has an output of the "

@@ -78,7 +78,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_stall_ps_of_runs(trace)),
-        waits_for="copies between memories" if is_copy else name.removesuffix("-done"),
+        waits_for="copies between memories" if main == "copy" else name.removesuffix("-done"),
     )
 
 
