@@ -28,8 +28,13 @@ def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
 def test_both_parts_by_class_of_host_work() -> None:
     outside = outside_span_report(session(host(30, 80)))
     assert outside is not None
-    assert outside["before"] == {"duration_ps": 30 * MS, "by_class_ps": {"compile": 30 * MS}}
-    assert outside["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
+    assert outside["before"] == {
+        "duration_ps": 30 * MS,
+        "by_class_ps": {"compile": 30 * MS},
+        "longest": {"name": "XLAGraphExecutor::Compile", "class": "compile", "duration_ps": 30 * MS},
+    }
+    assert outside["after"]["by_class_ps"] == {"from_device": 20 * MS}
+    assert (outside["profiler_start_ps"], outside["profiler_stop_ps"]) == (0, 0)
     assert outside["share"] == 0.5
     assert outside["text"] == (
         "50.0 ms, 50.0 % of the capture, are outside the device's span: 30.0 ms before the first run (the host "
@@ -47,13 +52,39 @@ def test_time_outside_of_the_span_is_reported_from_a_tenth_of_the_capture_on(
     assert "after" not in (outside["text"] or "")
 
 
-def test_stopping_the_profiler_is_not_part_of_the_training() -> None:
+def test_starting_and_stopping_the_profiler_is_not_part_of_the_training() -> None:
     main = thread(
-        "python", ("train", 0, 50 * MS), ("$profiler.py:235 stop_trace", 60 * MS, 40 * MS), role="driving"
+        "python",
+        ("$profiler.py:101 start_trace", 0, 20 * MS),
+        ("$queue.py:154 get", 22 * MS, 15 * MS),
+        ("train", 40 * MS, 50 * MS),
+        ("$profiler.py:235 stop_trace", 100 * MS, 40 * MS),
+        role="driving",
     )
-    outside = find_outside_span(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
+    trace = session(capture(main, Core(ops=[("dot", 40 * MS, 50 * MS)])))
+    outside = find_outside_span(trace)
     assert outside is not None
-    assert (outside.after_ps, outside.session_ps, outside.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
+    assert (outside.before_ps, outside.after_ps, outside.session_ps) == (20 * MS, 10 * MS, 80 * MS)
+    assert (outside.before.sum(), outside.after.sum()) == (20 * MS, 10 * MS)
+    assert outside.profiler_ps == (20 * MS, 40 * MS)
+    report = outside_span_report(trace)
+    assert report is not None
+    longest = report["before"]["longest"]
+    assert longest is not None
+    assert (longest["name"], longest["duration_ps"]) == ("$queue.py:154 get", 15 * MS)
+    assert "37.5\N{NARROW NO-BREAK SPACE}% of the capture without the profiler's start and stop (20.0" in (
+        report["text"] or ""
+    )
+
+
+def test_a_real_capture_from_inside_the_process(shared_traces: Path) -> None:
+    outside = outside_span_report(session(real_trace(shared_traces / "tpu/vllm_qwen3_step")))
+    assert outside is not None
+    times_ms = [round(outside[key] / MS, 1) for key in ("profiler_start_ps", "profiler_stop_ps")]
+    assert times_ms == [139.9, 1100.9]
+    longest = outside["before"]["longest"]
+    assert longest is not None
+    assert (longest["name"], round(longest["duration_ps"] / MS)) == ("$queue.py:154 get", 1002)
 
 
 def test_the_first_and_the_last_run_of_all_hosts_bound_the_span() -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ByClass
+from tb_xla_insights.schema.gaps import Meanwhile
 
 
 class Transfers(TypedDict):
@@ -98,17 +99,23 @@ class OutsidePart(TypedDict):
     """Its duration; for several hosts the mean."""
     by_class_ps: ByClass
     """What the host did; for several hosts, the sum over all hosts with devices."""
+    longest: Meanwhile | None
+    """The event in which the host spent most of it; for several hosts, the longest of any host; `null` without one."""
 
 
 class TimeOutsideSpan(TypedDict):
-    """Time before the first and after the last run of any device."""
+    """Time before the first and after the last run of any device, without the profiler's own start and stop."""
 
     before: OutsidePart
     """Before the first run."""
     after: OutsidePart
     """After the last run; where a host stops the profiler the capture ends there."""
+    profiler_start_ps: int
+    """How long the profiler's start takes, which is not part of `capture_ps`; for several hosts the mean."""
+    profiler_stop_ps: int
+    """How long the profiler's stop takes, which is not part of `capture_ps`; for several hosts the mean."""
     capture_ps: int
-    """Duration of the capture; for several hosts the mean."""
+    """Duration of the capture without them; for several hosts the mean."""
     share: float
     """Both parts as a share of the capture."""
     text: str | None

@@ -227,25 +227,32 @@ def _links(trace: Trace, gap_indices: NDArray[np.int64], pieces: _Pieces) -> lis
 
 def _meanwhile(trace: Trace, links: NDArray[np.intp], start: Int64, end: Int64) -> dict[int, list[Meanwhile]]:
     """What the driving thread did during some links (indices), by link."""
-    sums: dict[int, dict[tuple[str, ClassName], int]] = {link: {} for link in links.tolist()}
-    pieces = _pieces_of_source(trace, HOST, links.astype(np.int32), start[links], end[links])
+    return dict(zip(links.tolist(), find_activities(trace, start[links], end[links]), strict=True))
+
+
+def find_activities(trace: Trace, start_ps: Int64, end_ps: Int64) -> list[list[Meanwhile]]:
+    """What the driving thread did in some windows: per window the events, named as in a chain, with their time, the
+    longest first; the times add up to the window."""
+    sums: list[dict[tuple[str, ClassName], int]] = [{} for _ in start_ps]
+    windows = np.arange(len(start_ps), dtype=np.int32)
+    pieces = _pieces_of_source(trace, HOST, windows, start_ps, end_ps)
     columns = (
         pieces.gap,
         pieces.class_index,
         _naming_events(trace, pieces),
         pieces.end_ps - pieces.start_ps,
     )
-    for link, class_, event, ps in zip(*(column.tolist() for column in columns), strict=True):
+    for window, class_, event, ps in zip(*(column.tolist() for column in columns), strict=True):
         label = shorten_name(trace.name(event)) if event >= 0 else class_label(CLASSES[class_])
         key = label, CLASSES[class_]
-        sums[link][key] = sums[link].get(key, 0) + ps
-    return {
-        link: [
+        sums[window][key] = sums[window].get(key, 0) + ps
+    return [
+        [
             {"name": name, "class": class_, "duration_ps": ps}
             for (name, class_), ps in sorted(times.items(), key=lambda item: -item[1])
         ]
-        for link, times in sums.items()
-    }
+        for times in sums
+    ]
 
 
 def _barrier_labels(trace: Trace, rows: Int32) -> dict[int, tuple[str, str]]:

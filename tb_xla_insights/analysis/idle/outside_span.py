@@ -3,8 +3,9 @@ time is counted there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,15 +13,18 @@ import numpy as np
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.idle.chains import find_activities
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.english import join_words
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_times, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import TimeOutsideSpan
+    from tb_xla_insights.schema.gaps import Meanwhile
 
 _MIN_LISTED_SHARE = 0.01
 """The sentence omits a part with a smaller share of the capture."""
@@ -30,10 +34,12 @@ _MIN_LISTED_SHARE = 0.01
 class OutsideSpan:
     """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
 
-    `before_ps`: from the capture's first event to the first run of any device; `after_ps`: from the end of the last run
-    to the capture's last event, or until a host begins to stop the profiler; `session_ps`: the time from the first
-    event to that end. `before` and `after`: what the hosts with devices do meanwhile, one column per class; each adds
-    up to its part times the number of those hosts.
+    `before_ps`: from the capture's first event, or from the end of the profiler's start, to the first run of any
+    device; `after_ps`: from the end of the last run to the capture's last event, or until a host begins to stop the
+    profiler; `session_ps`: the time from that begin to that end. `before` and `after`: what the hosts with devices do
+    meanwhile, one column per class; each adds up to its part times the number of those hosts. `longest_before` and
+    `longest_after`: the event in which any host spends most of that time, with its time. `profiler_ps`: how long the
+    profiler's start and stop take, which count as neither.
     """
 
     before_ps: int
@@ -41,6 +47,9 @@ class OutsideSpan:
     before: Int64
     after: Int64
     session_ps: int
+    longest_before: Meanwhile | None = None
+    longest_after: Meanwhile | None = None
+    profiler_ps: tuple[int, int] = (0, 0)
 
     @property
     def total_ps(self) -> int:
@@ -67,8 +76,9 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     if not all_spans:
         return None
     first, last = min(start for start, _ in all_spans), max(end for _, end in all_spans)
-    begin = min(trace.span_ps[0] for trace in session.traces)
-    end = min([session.duration_ps, *_profiler_stops(session, last)])
+    capture_begin = min(trace.span_ps[0] for trace in session.traces)
+    profiler_starts, profiler_stops = _profiler_edges(session, first, last)
+    begin, end = max([capture_begin, *profiler_starts]), min([session.duration_ps, *profiler_stops])
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     by_class_ps = sum(
         (
@@ -78,17 +88,40 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
         ),
         np.zeros((2, len(CLASSES)), np.int64),
     )
-    return OutsideSpan(first - begin, end - last, by_class_ps[0], by_class_ps[1], end - begin)
+    longest_before, longest_after = _longest_events(
+        [session.traces[index] for index, host_spans in spans.items() if host_spans], starts, ends
+    )
+    return OutsideSpan(
+        first - begin, end - last, by_class_ps[0], by_class_ps[1], end - begin, longest_before, longest_after,
+        (begin - capture_begin, session.duration_ps - end),
+    )  # fmt: skip
 
 
-def _profiler_stops(session: SessionTrace, after_ps: int) -> list[int]:
-    """When hosts begin to stop the profiler, after an instant: what the Python tracer records from then on is not
-    training."""
+def _profiler_edges(session: SessionTrace, first_ps: int, last_ps: int) -> tuple[list[int], list[int]]:
+    """When hosts end to start the profiler, before the first run, and when they begin to stop it, after the last one:
+    what the Python tracer records of the profiler itself is not training."""
+    starts: list[int] = []
     stops: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[trace.rows_with_metadata(has_tag(trace, "profiler"))]
-        stops += start[start >= after_ps].tolist()
-    return stops
+        rows = trace.rows_with_metadata(has_tag(trace, "profiler"))
+        begin, end = trace.start_ps[rows], trace.end_ps[rows]
+        starts += end[end <= first_ps].tolist()
+        stops += begin[begin >= last_ps].tolist()
+    return starts, stops
+
+
+def _longest_events(traces: Sequence[Trace], start_ps: Int64, end_ps: Int64) -> list[Meanwhile | None]:
+    """Per window, the event in which any host spends most time; None for an empty window."""
+    activities_of_hosts = [find_activities(trace, start_ps, end_ps) for trace in traces]
+    return [
+        longest_event(rows[0] if rows else None for rows in of_window)
+        for of_window in zip(*activities_of_hosts, strict=True)
+    ]
+
+
+def longest_event(events: Iterable[Meanwhile | None]) -> Meanwhile | None:
+    """The longest of some events; None without any."""
+    return max(filter(None, events), key=itemgetter("duration_ps"), default=None)
 
 
 def outside_span_report(session: SessionTrace) -> TimeOutsideSpan | None:
@@ -104,8 +137,18 @@ def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> Tim
     `capture_ps`, and `text`, the sentence if they are significant."""
     activities = host_activities(framework)
     return {
-        "before": {"duration_ps": outside.before_ps, "by_class_ps": times_by_class(outside.before)},
-        "after": {"duration_ps": outside.after_ps, "by_class_ps": times_by_class(outside.after)},
+        "before": {
+            "duration_ps": outside.before_ps,
+            "by_class_ps": times_by_class(outside.before),
+            "longest": outside.longest_before,
+        },
+        "after": {
+            "duration_ps": outside.after_ps,
+            "by_class_ps": times_by_class(outside.after),
+            "longest": outside.longest_after,
+        },
+        "profiler_start_ps": outside.profiler_ps[0],
+        "profiler_stop_ps": outside.profiler_ps[1],
         "capture_ps": outside.session_ps,
         "share": outside.share,
         "text": outside_sentence(outside, devices, activities) if outside.is_significant else None,
@@ -126,7 +169,14 @@ def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str
         for time, (ps, when, by_class_ps) in zip(times, parts, strict=True)
         if ps >= _MIN_LISTED_SHARE * outside.session_ps
     )
-    return f"{total}, {share(outside.share)} of the capture, are outside the {spans}: {text}."
+    profiler_ps = [ps for ps in outside.profiler_ps if ps >= _MIN_LISTED_SHARE * outside.session_ps]
+    without = ""
+    if profiler_ps:
+        names = [
+            name for name, ps in zip(("start", "stop"), outside.profiler_ps, strict=True) if ps in profiler_ps
+        ]
+        without = f" without the profiler's {join_words(names)} ({join_words(brief_times(*profiler_ps))})"
+    return f"{total}, {share(outside.share)} of the capture{without}, are outside the {spans}: {text}."
 
 
 def _main_activity(by_class_ps: Int64, activities: Mapping[str, str]) -> str:

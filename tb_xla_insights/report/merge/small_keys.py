@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
-from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_json
+from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, longest_event, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.analysis.weighted import weighted_median
 from tb_xla_insights.catalog.classes import CLASSES
@@ -156,6 +156,9 @@ def merge_outside_span(sections: Sections, framework: str) -> TimeOutsideSpan | 
         sum_by_class("before"),
         sum_by_class("after"),
         mean([row["capture_ps"] for row in rows]),
+        longest_event(row["before"]["longest"] for row in rows),
+        longest_event(row["after"]["longest"] for row in rows),
+        (mean([row["profiler_start_ps"] for row in rows]), mean([row["profiler_stop_ps"] for row in rows])),
     )
     return outside_span_json(outside, sum(len(section.rows["devices"]) for section in sections), framework)
 
