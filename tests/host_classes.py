@@ -7,6 +7,7 @@ from extracting import extractions_by_definition
 
 from tb_xla_insights.analysis.host.classes import HELPER_ROLES, host_class_segments
 from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 
 INDEX = {name: number for number, name in enumerate(CLASSES)}
@@ -73,8 +74,24 @@ def class_of_annotation(trace: Trace, row: int) -> str:
     )  # fmt: skip
     return (
         "tracing"
-        if is_lazy(trace) and not (has_dynamo and trace.line_of(row).index in driving_lines)
+        if is_lazy(trace)
+        and not (has_dynamo and trace.line_of(row).index in driving_lines)
+        and not is_outside_phases(trace, row)
         else "python"
+    )
+
+
+def is_outside_phases(trace: Trace, row: int) -> bool:
+    """Whether an annotation is on the driving thread and not below a step, if there are steps; a step only if another
+    annotation that does not load is directly below it."""
+    steps = set(step_annotation_rows(trace).tolist())
+    if not steps or trace.line_of(row).index not in trace.lines_with("driving"):
+        return False
+    if row not in steps:
+        return not any(event in steps for event in ancestry(trace, row))
+    return any(
+        trace.parent[event] == row and not CATALOG.describes_loading(trace.name(event))
+        for event in trace.annotations.tolist()
     )
 
 
@@ -155,6 +172,7 @@ def class_at(trace: Trace, t: int) -> str:
     class_name = class_of_event(trace, row, t) or "other" if row >= 0 else None
     is_generic = row in annotations or (row >= 0 and class_by_events(trace, row, t) == "python")
     is_generic |= class_name == "input" and trace.name(row).startswith("$")
+    is_generic |= row >= 0 and "blocking_call" in CATALOG.tags(trace.name(row))
     if class_name is None or is_generic:
         for line in lines.get("autograd", []):
             event = innermost_at(trace, line, t)
@@ -168,6 +186,7 @@ def class_at(trace: Trace, t: int) -> str:
     if class_name not in (None, "wait", "dispatch"):
         return class_name
     rows = [innermost_at(trace, line, t) for role in HELPER_ROLES for line in lines.get(role, [])]
+    rows = [row for row in rows if row < 0 or "blocking_call" not in CATALOG.tags(trace.name(row))]
     helper_classes = {class_of_event(trace, event, t) for event in rows if event >= 0}
     return next(
         (name for name in HELPER_ORDER if name in helper_classes),

@@ -71,7 +71,7 @@ def test_waiting_for_a_queue_that_another_thread_fills_is_input() -> None:
     trace = capture(
         thread("python", ("train", 0, 100, {"_r": 1}), ("$queue.py:154 get", 10, 50),
                ("$threading.py:3 wait", 12, 40), ("$builtins acquire", 13, 30), role="driving"),
-        thread("", ("$train.py:20 fill", 0, 100), ("$train.py:9 batches", 0, 90)),
+        thread("", ("$train.py:20 fill", 0, 100), ("$train.py:9 batches", 0, 90), role="loader"),
     )  # fmt: skip
     assert class_segments(trace) == [(0, 10, "python"), (10, 60, "input"), (60, 100, "python")]
 

@@ -90,7 +90,19 @@ def test_the_classes_and_their_order() -> None:
         ("$train.py:12 next_batch", "input"),
         ("$data.py:7 load_data", "input"),
         ("$train.py:9 batches", "input"),
-        ("$queue.py:154 get", "input"),
+        ("$train.py:10 examples_from_disk", "input"),
+        ("$train.py:10 load_next_batch", "input"),
+        ("$items.py:63 data", "python"),  # a property, here of orbax
+        ("$runner.py:63 _prepare_inputs", "python"),
+        ("$api.py:63 sample_batch", "python"),  # a file of JAX
+        ("$random.py:63 sample_batch", "python"),  # of the standard library
+        ("$queue.py:154 get", "wait"),
+        ("$threading.py:637 wait", "wait"),
+        ("$time sleep", "wait"),
+        ("$<unknown> acquire", "wait"),
+        ("$<built-in method sleep of module object at 0x7f>", "wait"),
+        ("$pool.py:9 acquire", "python"),
+        ("$<unknown> join", "python"),  # of texts
         ("$dataloader.py:701 __next__", "input"),
         ("$pxla.py:12 batched_device_put", "python"),
         ("$cache.py:154 get", "python"),
@@ -175,6 +187,9 @@ def test_annotations_named_after_loading_are_input(catalog: Catalog, name: str) 
         "Training_Step",
         "BatchNorm2d",
         "input_layernorm",
+        "prepare_inputs",
+        "run_batch",
+        "forward_batch_generation 47",
         "",
     ],
 )

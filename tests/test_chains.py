@@ -77,7 +77,7 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
         ("backward", "tracing", "python", 20),
         ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
         ("backward", "tracing", "python", 20),
-        ("Training_Step", "tracing", "python", 5),
+        ("Training_Step", "python", "python", 5),
         ("StepMarker", "sync_prepare", "python", 2),
         (HANDED_OVER, "wait", "tf_pytorchxla", 12.75),
         ("unrecorded", "unrecorded", "", 0.25),
@@ -101,7 +101,7 @@ def test_host_work_after_the_hand_over_is_concurrent_and_not_a_cause() -> None:
     (chain,) = chains(loop.trace())
     assert [(*piece[:3], round(piece[3], 2)) for piece in brief(chain)] == [
         ("forward", "tracing", "python", 50),
-        ("Training_Step", "tracing", "python", 5),
+        ("Training_Step", "python", "python", 5),
         ("StepMarker", "sync_prepare", "python", 2),
         (HANDED_OVER, "wait", "tf_pytorchxla", 73),
         ("PjRtComputationClient::TransferFromDevice", "from_device", "tf_pytorchxla", 10),
@@ -177,7 +177,7 @@ def test_the_chain_of_a_queued_gap_is_the_driving_threads_work() -> None:
         ("backward", "tracing", "python", 20),
         ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
         ("backward", "tracing", "python", 20),
-        ("Training_Step", "tracing", "python", 30),
+        ("Training_Step", "python", "python", 30),
         ("unrecorded", "unrecorded", "", 2),
         ("data_loading", "input", "python", 68),
     ]

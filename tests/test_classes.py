@@ -113,8 +113,35 @@ def test_innermost_events_decide_the_classes_of_a_step() -> None:
         )
     )
     assert class_segments(trace) == [
-        (0, 5, "tracing"), (5, 15, "input"), (15, 25, "to_device"), (25, 70, "tracing"), (70, 80, "sync_prepare"),
-        (80, 90, "wait"), (90, 100, "sync_prepare"),
+        (0, 5, "python"), (5, 15, "input"), (15, 25, "to_device"), (25, 30, "python"), (30, 60, "tracing"),
+        (60, 70, "python"), (70, 80, "sync_prepare"), (80, 90, "wait"), (90, 100, "sync_prepare"),
+    ]  # fmt: skip
+
+
+def test_a_helper_that_waits_in_python_does_not_make_the_driving_thread_wait() -> None:
+    """A thread of the program waits for work all the time."""
+    trace = capture(
+        thread("python", ("PjitFunction(f)", 0, 10), ("$time sleep", 20, 10), ("PjitFunction(f)", 40, 10),
+               role="driving"),
+        thread("client/2", ("$threading.py:9 wait", 0, 50), role="client"),
+    )  # fmt: skip
+    assert times_by_class(trace)["wait"] == 10
+
+
+def test_a_loading_annotation_that_is_mostly_between_its_transfers_sends() -> None:
+    """The second annotation loads for most of its time; of a single transfer it is not known what was before it."""
+    send = "PjRtComputationClient::TransferToDevice"
+    trace = capture(
+        thread(
+            "python", ("data_loading", 0, 30), (send, 2, 3), (send, 10, 3), (send, 20, 5),
+            ("data_loading", 40, 30), (send, 60, 3), (send, 65, 5), ("data_loading", 80, 10), (send, 82, 8),
+            role="driving",
+        )
+    )  # fmt: skip
+    assert class_segments(trace) == [
+        (0, 2, "input"), (2, 25, "to_device"), (25, 30, "input"), (30, 40, "unrecorded"), (40, 60, "input"),
+        (60, 63, "to_device"), (63, 65, "input"), (65, 70, "to_device"), (70, 80, "unrecorded"), (80, 82, "input"),
+        (82, 90, "to_device"),
     ]  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def test_extraction_ends_with_the_annotation_around_it() -> None:
         thread("python", STEP, ("loss", 10, 80), ("forward", 100, 700), *bridge(500), role="driving")
     )
     assert times(trace) == [(100, 800)]
-    assert times_by_class(trace) == {"tracing": 300, "dynamo": 700}
+    assert times_by_class(trace) == {"tracing": 80, "python": 220, "dynamo": 700}
 
 
 def test_compilation_of_the_extracted_graph_is_compile() -> None:

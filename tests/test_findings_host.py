@@ -51,7 +51,7 @@ def test_a_little_loading_on_the_driving_thread_is_not_reported() -> None:
 
 
 def test_graph_building_is_the_finding_if_it_fills_the_gaps() -> None:
-    tpu = loop()
+    tpu = loop(device=100)
     for i in range(4):
         tpu.on_main("forward", i * STEP + 300, 380)
         tpu.on_main("loss", i * STEP + 100, 100)
@@ -71,31 +71,11 @@ def test_unrecorded_host_time_is_reported() -> None:
         simulation.launch(300, marker=True)
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.now += 900
-    finding = findings(simulation.tpu.trace())["tracing_bound"]
+    finding = findings(simulation.tpu.trace())["host_code"]
     assert finding.title == "The device waits while the host records nothing"
-    assert finding.advice.startswith(
-        "Find out what the host does there: annotate the code around the steps (with xp.Trace("
-    )
+    assert finding.advice.startswith("Find out what the host does there: annotate the code with xp.Trace(")
     assert us(finding.evidence["unrecorded_ps"]) == pytest.approx(finding.cost_ps / 10**6, rel=0.2)
     assert (finding.step_if_fixed_ps or 0) in range(1, 400 * 10**6)
-
-
-@pytest.mark.parametrize(("pause", "is_stated"), [(2000, False), (3000, True)])
-def test_a_single_gap_with_most_of_the_idle_time_is_stated(pause: int, is_stated: bool) -> None:
-    """Between six runs the device idles five times, once for more than half of the total in the second case."""
-    trace, _ = simulate(6, lambda simulation, number: _build(simulation, pause if number == 3 else 900))
-    finding = findings(trace)["tracing_bound"]
-    assert (", most of it in one gap of " in finding.detail) == is_stated
-    assert finding.brief == (
-        "the device waits while the host builds the graph, mostly in one gap"
-        if is_stated
-        else "the host builds graphs slower than they run"
-    )
-
-
-def _build(simulation: Simulation, host: int) -> None:
-    simulation.host("forward", host)
-    simulation.launch(300, marker=True)
 
 
 def test_time_per_step_is_a_mean_over_cores() -> None:
@@ -122,7 +102,7 @@ def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
     )
     assert detail
     assert float(detail[2]) >= 600 / 5 / 1000
-    assert float(detail[1]) + float(detail[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
+    assert float(detail[1]) + float(detail[2]) == pytest.approx(finding.idle_ps / US / 1000, abs=0.001)
 
 
 def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:
@@ -219,7 +199,7 @@ def test_programs_that_are_loaded_once_are_start_up() -> None:
     tpu.on_main("LoadProgram", STEP + 10, 600)
     finding = findings(tpu.trace())["dispatch_overhead"]
     assert finding.title == "The device waits while the host loads programs"
-    assert " while the host loads programs, most of it in one gap of 0.900\u202fms. " in finding.detail
+    assert " while the host loads programs. " in finding.detail
     assert "Capture later" in finding.advice
 
 

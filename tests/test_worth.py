@@ -125,7 +125,7 @@ def test_idle_time_after_the_last_step_is_stated_in_total() -> None:
     assert by_id["dispatch_overhead"].detail.startswith(
         "The device idles 0.400\u202fms while the host launches."
     )
-    assert by_id["tracing_bound"].detail == "The device idles 0.340\u202fms while the host records nothing."
+    assert by_id["host_code"].detail == "The device idles 0.340\u202fms while the host records nothing."
     assert by_id["dispatch_overhead"].recurs is None
 
 

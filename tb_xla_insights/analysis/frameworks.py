@@ -18,6 +18,7 @@ class Words:
     """The terms of one framework, as parts of sentences; empty or general if the framework has none.
 
     `step`: how to name steps, a sentence without its full stop; `annotation`: code that names a part of a step.
+    `python_calls`: what records Python calls; empty if the profiler cannot.
     `accelerator`: what to do if devices were built from host threads but an accelerator was meant. `waits`: the calls
     that wait for the device and that a capture does not name without Python functions. `or_closure`: an alternative to
     reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch while the device
@@ -31,6 +32,7 @@ class Words:
         "jax.profiler.StepTraceAnnotation('train', step_num=i)"
     )
     annotation: str = ""
+    python_calls: str = ""
     accelerator: str = "was intended, run on it"
     waits: str = ""
     or_closure: str = ""
@@ -67,6 +69,7 @@ _TORCH_TPU = Words(
 _JAX = Words(
     step="wrap each step in jax.profiler.StepTraceAnnotation('train', step_num=i)",
     annotation="jax.profiler.TraceAnnotation('name')",
+    python_calls="record(logdir, python=True) of tb_xla_insights.record",
     accelerator="was intended, see what jax.devices() lists",
     waits="jax.block_until_ready, np.asarray() or .item()",
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
@@ -80,6 +83,7 @@ _JAX = Words(
 _TENSORFLOW = Words(
     step="wrap each step in tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
     annotation="tf.profiler.experimental.Trace('name')",
+    python_calls="tf.profiler.experimental.ProfilerOptions(python_tracer_level=1)",
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",

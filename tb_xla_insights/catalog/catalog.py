@@ -9,9 +9,12 @@ Users can add a file of the same format, whose entries replace or extend the tab
 
 `source` (what records these events) and `note` are comments.
 
-A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file.
-Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) count as loading. A compiler pass, a
-part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
+A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file,
+`$<built-in> func` those of a function that is not written in Python (`$time sleep`). `files` gives its tags to all
+frames in files of these names, and its class to those without an entry: the tracer records a file without its folders.
+Frames of functions with a loader's name (`next_batch`, `examples_from_disk`, `batches`) count as loading, except in
+files of the table. A compiler pass, a part of a compilation or an execute call with its module appended, as in
+`dce (jit_f)`, is looked up without the module.
 A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on, also with the
 module appended. Any other member of a C++ class or namespace of the table (`TpuClient::…`) is known, without class and
 tags: no user names an annotation like that.
@@ -30,7 +33,10 @@ Tags are properties of events in addition to their class:
 - compilations: `compile_call` (one requested compilation), `compile_part` (a phase of one, on any thread)
 - loading: `loader` (an event of a data loader), `mp_device_loader` and `tf_data` (an event of that loader),
   `loading_frame` (a Python frame with a loader's name; not in the table)
-- Python: `python_tracer` (a frame of the Python tracer), `profiler` (a frame of the profiler itself)
+- Python: `python_tracer` (a frame of the Python tracer), `profiler` (a frame of the profiler itself), `library` (a
+  frame in a file of a framework or a package; those of the standard library have it without an entry), `framework` (a
+  library whose functions call its own), `decorator` (a library's frame around that of the function that it wraps),
+  `blocking_call` (a function that waits, not for the device), `queue` (takes something out of a queue)
 - TensorFlow: `function_run` (has the stat `_r` that marks the root event of a step, but is not a step)
 - without a class: `pass` (a compiler pass, part of the compilation around it), `plumbing` (no work of the host),
   `device_work` (a device at work on a host thread)
@@ -40,6 +46,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +60,10 @@ __all__ = ["CLASSES", "Catalog", "load_catalog", "without_encoded_stats"]
 
 _ENCODED_STATS = re.compile(r"#[^#=]*=[^#]*#$")
 """Stats that TSL's TraceMe appends to a name: `#step_num=3#`."""
-_FRAME = re.compile(r"\$([^\s:]++)\S*+ (.+)")
+_FRAME = re.compile(r"\$([^\s:]++)(:\S*+)? (.+)")
+"""`$train.py:12 step`; of a function that is not written in Python, `$time sleep`."""
+_BUILT_IN = re.compile(r"\$<built-in (?:method|function) (\w+)\b.*>")
+"""Another form of the latter: `$<built-in method sleep of module object at 0x7f>`."""
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _SCOPE = "::"
 _CORE_INDEX = re.compile(r"^\[\d+\] ")
@@ -62,25 +72,31 @@ _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
     r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
 )
-_MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
-"""Words of model parts, whose names may also contain a word about loading: batch_norm, input_layernorm,
-input_embedding."""
+_COMPUTING_WORD = re.compile(
+    r"\w*norm|embed(ding|dings)?|run|forward|backward|eval(uate|uation)?|infer(ence)?|predict(ion)?|prefill|"
+    r"generat(e|ion)|compute|execute|prepare|parallel|matmul|loss|grad(ient)?s?|update"
+)
+"""Words of model parts and of what is done with data that is there already, whose names may also contain a word about
+loading: batch_norm, input_embedding, forward_batch, prepare_inputs."""
 
 _TAGS_WITH_AFFIXES = {"pass", "compile_part", "launch", "scheduled"}
 """Tags of events that may have their module appended, or a core's number in front."""
 
+_LOADED = r"((micro|mini|next|train|training)_*)*(batch(es)?|data|examples?|records|samples)"
 _LOADING_FUNCTION = re.compile(
-    r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
-    r"(batch(es)?|data|examples|samples)|_*prefetch(_\w+)?|_*(batch|data|train)_*(loader|iterator|iter|generator)"
+    rf"_*(get|next|load|fetch|read|make|sample|iter|iterate)_+{_LOADED}|_*{_LOADED}_from_\w+"
+    r"|_*((micro|mini|train|training)_*)?batch(es)?|_*(examples|samples)"
+    r"|_*prefetch(_\w+)?|_*(batch|data|train)_*(loader|iterator|iter|generator)"
 )
-"""Matches the whole name of a Python function, since library functions may contain single words about loading."""
+"""Matches the whole name of a Python function, since library functions may contain single words about loading. `data`
+alone is the name of many properties."""
 
-_LISTS = ("names", "prefixes", "suffixes")
+_LISTS = ("names", "prefixes", "suffixes", "files")
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """The class (-1: none) and the tags of one name, prefix or suffix."""
+    """The class (-1: none) and the tags of one name, prefix, suffix or file."""
 
     class_index: int
     tags: frozenset[str]
@@ -89,6 +105,7 @@ class _Entry:
 _UNKNOWN = _Entry(-1, frozenset())
 _OF_KNOWN_SCOPE = _Entry(-1, frozenset())
 _LOADING_FRAME = _Entry(CLASS_INDEX["input"], frozenset(("python_tracer", "loading_frame")))
+_STANDARD_LIBRARY_FRAME = _Entry(CLASS_INDEX["python"], frozenset(("python_tracer", "library")))
 
 
 @dataclass
@@ -98,6 +115,7 @@ class Catalog:
     _names: dict[str, _Entry] = field(default_factory=dict)
     _prefixes: dict[str, _Entry] = field(default_factory=dict)
     _suffixes: dict[str, _Entry] = field(default_factory=dict)
+    _files: dict[str, _Entry] = field(default_factory=dict)
     _optional_prefixes: tuple[str, ...] = ()
     _all_prefixes: tuple[str, ...] = ()
     _all_suffixes: tuple[str, ...] = ()
@@ -123,9 +141,9 @@ class Catalog:
         return self._entry(name) is not _UNKNOWN
 
     def describes_loading(self, name: str) -> bool:
-        """Whether the name of a user's annotation has a word about loading data, and none of _MODEL_WORD."""
+        """Whether the name of a user's annotation has a word about loading data, and none of _COMPUTING_WORD."""
         words = [word.lower() for word in _WORD.findall(without_encoded_stats(name))]
-        if any(map(_MODEL_WORD.fullmatch, words)):
+        if any(map(_COMPUTING_WORD.fullmatch, words)):
             return False
         return any(map(_INPUT_WORD.fullmatch, words))
 
@@ -137,13 +155,8 @@ class Catalog:
 
     def _find(self, name: str) -> _Entry:
         name = without_encoded_stats(name)
-        frame = _FRAME.fullmatch(name)
-        if frame:
-            for candidate in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
-                if candidate in self._names:
-                    return self._names[candidate]
-            if _LOADING_FUNCTION.fullmatch(frame[2]):
-                return _LOADING_FRAME
+        if (entry_of_frame := self._find_frame(name)) is not None:
+            return entry_of_frame
         entry = self._match(name)
         for prefix in self._optional_prefixes:
             if entry is _UNKNOWN and name.startswith(prefix):
@@ -161,6 +174,23 @@ class Catalog:
             name.startswith(prefix) and name[len(prefix) :].partition(_SCOPE)[0] in self._scopes
             for prefix in ("", *self._optional_prefixes)
         )
+
+    def _find_frame(self, name: str) -> _Entry | None:
+        """The entry of a Python frame; None for other names, and for frames of which nothing else is known."""
+        frame, built_in = _FRAME.fullmatch(name), _BUILT_IN.fullmatch(name)
+        if built_in:
+            return self._names.get(f"$<built-in> {built_in[1]}")
+        if frame is None:
+            return None
+        file, line, function = frame.groups()
+        of_file = self._files.get(file)
+        if of_file is None and file.removesuffix(".py") in sys.stdlib_module_names:
+            of_file = _STANDARD_LIBRARY_FRAME
+        candidates = (f"${file} {function}", f"${function}" if line else f"$<built-in> {function}")
+        named = next((self._names[candidate] for candidate in candidates if candidate in self._names), None)
+        if named and of_file:
+            return _Entry(named.class_index, named.tags | of_file.tags)
+        return named or of_file or (_LOADING_FRAME if _LOADING_FUNCTION.fullmatch(function) else None)
 
     def _match(self, name: str) -> _Entry:
         if name in self._names:
@@ -188,6 +218,7 @@ class Catalog:
                 (self._names, "names"),
                 (self._prefixes, "prefixes"),
                 (self._suffixes, "suffixes"),
+                (self._files, "files"),
             ):
                 entries.update(dict.fromkeys(group.get(key, ()), entry))
             members = (*group.get("names", ()), *group.get("prefixes", ()))
@@ -263,7 +294,7 @@ def _problem(table: Any, known_tags: Sequence[str]) -> str | None:
             if tag not in known_tags:
                 return f"{path}.tags: {tag!r:.60} is not a tag; use some of {', '.join(known_tags)}"
         if not any(group.get(key) for key in _LISTS):
-            return f'{path}: at least one of "names", "prefixes" and "suffixes" is expected'
+            return f'{path}: at least one of "names", "prefixes", "suffixes" and "files" is expected'
     return None
 
 

@@ -46,6 +46,12 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
     return np.sort(np.concatenate(rows_of_lines))
 
 
+def step_annotation_rows(trace: Trace) -> Int32:
+    """Returns the events of step annotations in row order, including those inside others."""
+    rows = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
+    return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
+
+
 def _name_codes(trace: Trace, catalog: Catalog) -> Int8:
     """The code of each event metadata entry's name, for `classify_annotations`."""
     name_codes = np.zeros(len(trace.metadata.name), np.int8)

@@ -14,8 +14,10 @@ from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.finding import Finding, Window
+from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
+from tb_xla_insights.analysis.findings.host_code import host_code
+from tb_xla_insights.analysis.findings.host_pause import host_pause
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.place import place_of
@@ -30,6 +32,7 @@ from tb_xla_insights.analysis.findings.worth import (
     rank_findings,
     sort_findings,
 )
+from tb_xla_insights.analysis.host.script_frames import code_within
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -39,12 +42,16 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
-    dynamo_recompilation, recompilation, cpu_fallback, early_sync, input_bound, sync_every_step, sync_some_steps,
-    transfer_bound, graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback,
-    device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
+    dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound, sync_every_step,
+    sync_some_steps, transfer_bound, graph_breaks, many_small_executions, tracing_bound, host_code, dispatch_overhead,
+    host_callback, device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
-"""The order in which findings take idle time: those with a known location first, those that take the rest of a class
-last."""
+"""The order in which findings take idle time: what happened once and those with a known location first, those that take
+the rest of a class last."""
+
+
+_MAX_FUNCTIONS = 3
+"""The maximum number of functions in a finding's `code`."""
 
 
 def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> list[Finding]:
@@ -60,9 +67,16 @@ def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
     for finder in _FINDERS:
         remaining_before_ps = facts.ledger.remaining_ps.copy()
+        taken_before = [*facts.ledger.taken_times]
         if (finding := finder(facts)) is not None:
             taken_ps = remaining_before_ps - facts.ledger.remaining_ps
-            drafts.append(replace(finding, where=place_of(facts.trace, facts.ledger, finding, taken_ps)))
+            where = place_of(facts.trace, facts.ledger, finding, taken_ps)
+            code = code_within(facts.trace, facts.ledger.host_times_since(taken_before))
+            functions = [
+                Code(row.name, row.function.file, row.function.line, row.own_ps, row.count)
+                for row in code[:_MAX_FUNCTIONS]
+            ]
+            drafts.append(replace(finding, where=where, code=functions))
             facts.ledger.explained[finding.id] = taken_ps.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}

@@ -89,7 +89,11 @@ def input_bound(facts: Facts) -> Finding | None:
     )
     return Finding(
         "input_bound",
-        first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
+        first_fitting_title(
+            f"The device waits for data: {name}",
+            f"The device waits for data: {name.partition(' at ')[0]}",
+            "The device waits for data",
+        ),
         f"loading in {name}" if names else "loading",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
         f"{elsewhere.text}.{overlap_text}",

@@ -9,7 +9,6 @@ import numpy as np
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
 from tb_xla_insights.analysis.findings.finding import Finding
-from tb_xla_insights.analysis.findings.single_gap import single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report
@@ -90,14 +89,13 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     idle = _idle_text(
         (facts.mean_per_core(clause_taken_ps, frequency), condition) for clause_taken_ps, condition in clauses
     )
-    gap_ps = single_gap_ps(facts, taken_ps)
     runs, median = _usual_overhead(facts.trace)
     usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
     return Finding(
         "dispatch_overhead",
         title,
         waits_for,
-        f"{facts.core_subject} idles {idle}{single_gap_text(gap_ps)}{usual}",
+        f"{facts.core_subject} idles {idle}{usual}",
         advice,
         cost,
         {f"{name}_ps": time for name, time in costs.items()}

@@ -12,6 +12,8 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
+from tb_xla_insights.analysis.host.pauses import pause_times
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
@@ -96,6 +98,14 @@ class Facts:
     def host_activities(self) -> dict[str, str]:
         """Verb phrases that follow `the host` in a sentence, by class."""
         return host_activities(self.framework)
+
+    @cached_property
+    def recording_advice(self) -> str:
+        """How to make a capture show what the script does where this one does not."""
+        has_frames = bool(self.trace.rows_with_metadata(has_tag(self.trace, "python_tracer")).size)
+        annotate = f"annotate the code{f' with {self.words.annotation}' if self.words.annotation else ''}"
+        calls = self.words.python_calls
+        return annotate if has_frames or not calls else f"record Python calls ({calls}), or {annotate}"
 
     def share(self, cost_ps: int) -> float:
         """Idle time as a share of the devices' spans."""
@@ -203,13 +213,23 @@ class Facts:
         lost_ps = covered_times(lost.start_ps, lost.end_ps, *step_times(self.trace))
         return self.frequency_of(set(np.flatnonzero(lost_ps).tolist()))
 
-    def fix_removing(self, steps: Set[int], *classes: str, in_other_thread: bool = False) -> Fix:
+    def fix_removing(
+        self,
+        steps: Set[int],
+        *classes: str,
+        in_other_thread: bool = False,
+        outside: Intervals | None = None,
+    ) -> Fix:
         """The fix that removes host time of some classes, or moves it to another thread: if it happens once, in the one
-        affected step (an index) and between the previous step and it, else everywhere."""
-        if self.frequency_of(steps) != "once":
-            return Fix(classes, in_other_thread=in_other_thread)
-        (index,) = steps
-        starts, ends = annotated_times(self.trace)
-        start_ps = min(ends[index - 1], starts[index]) if index else starts[0]
-        window = span_intervals(int(start_ps), int(ends[index]))
-        return Fix(classes, windows=window, in_other_thread=in_other_thread)
+        affected step (an index) and between the previous step and it, else everywhere; but not in pauses, which are
+        another finding's, and only `outside` of some intervals, if given."""
+        excluded = pause_times(self.trace)
+        excluded = excluded if outside is None else union_all([excluded, outside])
+        windows = span_intervals(*self.trace.span_ps) if len(excluded) else None
+        if self.frequency_of(steps) == "once":
+            (index,) = steps
+            starts, ends = annotated_times(self.trace)
+            start_ps = min(ends[index - 1], starts[index]) if index else starts[0]
+            windows = span_intervals(int(start_ps), int(ends[index]))
+        windows = None if windows is None else windows.without(excluded)
+        return Fix(classes, windows=windows, in_other_thread=in_other_thread)

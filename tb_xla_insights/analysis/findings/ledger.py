@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.barriers import idle_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -19,7 +22,7 @@ class Ledger:
 
     `by_class_ps`: a row per gap, a column per class; `remaining_ps`: the part of it that no finding has taken. `before`
     and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
-    unknown. `taken_waits`: the windows within which findings took the waits. `explained`: by a finding's id, the time
+    unknown. `taken_times`: by class (an index), when findings took its time. `explained`: by a finding's id, the time
     it took from each gap.
     """
 
@@ -32,7 +35,7 @@ class Ledger:
         self.step: Int32 = gaps.step[starved]
         self.by_class_ps = gaps.by_class_ps[starved]
         self.remaining_ps = self.by_class_ps.copy()
-        self.taken_waits = span_intervals(0, 0)
+        self.taken_times = [span_intervals(0, 0)] * len(CLASSES)
         self.explained: dict[str, Int64] = {}
         launch_of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = launch_of_run[gaps.before_run[starved]]
@@ -49,6 +52,7 @@ class Ledger:
         taken_ps = np.zeros(len(self), np.int64)
         taken_ps[rows] = self.remaining_ps[rows[:, None], columns].sum(axis=1)
         self.remaining_ps[rows[:, None], columns] = 0
+        self._add_taken_times(columns, union(self.start_ps[rows], self.end_ps[rows]))
         return taken_ps
 
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
@@ -59,12 +63,28 @@ class Ledger:
             gaps = self.device == index
             segments = idle_class_segments(self.trace, index)
             inside[gaps] = class_times_inside(segments, windows, self.start_ps[gaps], self.end_ps[gaps])
-        if "wait" in classes:
-            self.taken_waits = union_all([self.taken_waits, windows])
+        self._add_taken_times(columns, windows.within(union(self.start_ps, self.end_ps)))
         taken_by_class = np.minimum(inside[:, columns], self.remaining_ps[:, columns])
         self.remaining_ps[:, columns] -= taken_by_class
         taken_ps: Int64 = taken_by_class.sum(axis=1)
         return taken_ps
+
+    def _add_taken_times(self, columns: NDArray[np.intp], times: Intervals) -> None:
+        for column in columns.tolist():
+            self.taken_times[column] = union_all([self.taken_times[column], times])
+
+    def host_times_since(self, taken_times: Sequence[Intervals]) -> Intervals:
+        """When the host did what findings have taken since an earlier state of `taken_times`."""
+        segments = host_class_segments(self.trace)
+        return union_all(
+            [
+                now.without(before).within(
+                    union(segments.start_ps, segments.end_ps, segments.class_index == column)
+                )
+                for column, (now, before) in enumerate(zip(self.taken_times, taken_times, strict=True))
+                if now is not before
+            ]
+        )
 
     def explained_by(self) -> dict[tuple[str, int], dict[str, int]]:
         """By device id and start of a gap, the ids of the findings that explain it with their time in ps, the largest

@@ -25,13 +25,13 @@ from tb_xla_insights.analysis.launches.early_executions import (
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
-from tb_xla_insights.analysis.steps.sources import step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share
 

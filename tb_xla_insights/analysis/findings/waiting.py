@@ -53,7 +53,7 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
         has_waits = gaps[taken_ps[gaps] > 0]
         idle = union(facts.ledger.start_ps[has_waits], facts.ledger.end_ps[has_waits])
         idle = idle.within(flight) if in_flight else idle.without(flight)
-        names.update(_wait_times(facts.trace, idle.without(facts.ledger.taken_waits)))
+        names.update(_wait_times(facts.trace, idle.without(facts.ledger.taken_times[WAIT])))
     longest = names.most_common(1)
     return Waiting(taken_ps, longest[0][0] if longest and longest[0][1] else None)
 
@@ -62,7 +62,7 @@ def _in_flight_ps(ledger: Ledger) -> Int64:
     """Per gap, the remaining time in which the host waits while a run of its device is in flight."""
     waits_ps = np.zeros(len(ledger), np.int64)
     for gaps, flight in _by_device(ledger):
-        windows = flight.without(ledger.taken_waits)
+        windows = flight.without(ledger.taken_times[WAIT])
         inside = class_times_inside(
             host_class_segments(ledger.trace), windows, ledger.start_ps[gaps], ledger.end_ps[gaps]
         )

@@ -39,10 +39,14 @@ NO_FAULT = frozenset(("device_bound",))
 _MIN_GAIN = {
     "input_bound": WARNING_SHARE,
     **dict.fromkeys(
-        LIMITS | {"sync_every_step", "sync_some_steps", "transfer_bound", "host_callback", "device_copies"},
+        LIMITS
+        | {
+            "sync_every_step", "sync_some_steps", "transfer_bound", "host_callback", "device_copies", "host_code",
+            "host_pause",
+        },
         INFO_SHARE,
     ),
-}
+}  # fmt: skip
 """The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
 spans, and a finding without cost and fix always. Loading has a higher threshold because every step includes some. All
 other findings are always reported."""

@@ -1,4 +1,7 @@
-"""The host's class in annotations in which nothing else is recorded. (docs/definitions.md, "Class at an instant")"""
+"""The host's class in annotations and Python frames in which nothing else is recorded.
+
+(docs/definitions.md, "Class at an instant")
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import INPUT, PYTHON, TRACING
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int8, Int32, Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing
 
 
 @memoised
@@ -18,11 +23,14 @@ def annotation_classes(trace: Trace) -> Int8:
     """Returns the class of each of the trace's annotations.
 
     `input` if its name, or that of an annotation around it, says that it loads data. Otherwise `tracing` in
-    PyTorch/XLA, which builds graphs lazily, except for annotations inside which torch.compile launches. These, and all
-    annotations of other frameworks, are `python`.
+    PyTorch/XLA, which builds graphs lazily, except for annotations inside which torch.compile launches, and where the
+    script builds in the phases of steps alone (`_is_outside_phases`). These, and all annotations of other frameworks,
+    are `python`.
     """
     rows = trace.annotations
-    is_tracing = is_torch_xla(trace) & ~_contains_dynamo_launches(trace, rows)
+    is_tracing = (
+        is_torch_xla(trace) & ~_contains_dynamo_launches(trace, rows) & ~_is_outside_phases(trace, rows)
+    )
     classes = np.where(is_tracing, np.int8(TRACING), np.int8(PYTHON))
     classes[_is_loading(trace, rows)] = INPUT
     return classes
@@ -31,21 +39,24 @@ def annotation_classes(trace: Trace) -> Int8:
 def loading_frames(trace: Trace) -> Int32:
     """Returns the Python tracer's frames inside annotations or other frames that load data, without frames that wait
     for the device."""
-    if not (is_loading_annotation(trace) | _is_loading_frame(trace)).any():
+    if not (is_loading_annotation(trace).any() or _is_loading_frame(trace).any()):
         return np.zeros(0, np.int32)
     frames = _frames(trace)
     return frames[_is_loading(trace, frames)]
 
 
 def _is_loading_frame(trace: Trace) -> NDArray[np.bool_]:
-    """Per event metadata, whether it is a Python frame that loads data or waits for it."""
+    """Per event metadata, whether it is a Python frame that loads data or waits for it. A queue holds batches if a
+    thread of the capture loads."""
     is_loading: NDArray[np.bool_] = has_tag(trace, "python_tracer") & (trace.metadata.class_index == INPUT)
-    return is_loading
+    return is_loading | has_tag(trace, "queue") if trace.lines_with("loader") else is_loading
 
 
 def _frames(trace: Trace) -> Int32:
-    """Returns the Python tracer's frames of class `python`: not those that load data, wait or compile."""
-    return trace.rows_with_metadata(has_tag(trace, "python_tracer") & (trace.metadata.class_index == PYTHON))
+    """Returns the Python tracer's frames whose class depends on what is around them: not those that load data, compile
+    or wait for the device."""
+    is_python = has_tag(trace, "python_tracer") & (trace.metadata.class_index == PYTHON)
+    return trace.rows_with_metadata(is_python | has_tag(trace, "blocking_call"))
 
 
 def frames_inside(trace: Trace, tag: str) -> Int32:
@@ -79,6 +90,20 @@ def _is_inside(trace: Trace, rows: Int32, outer: Int32) -> NDArray[np.bool_]:
         index = np.searchsorted(covered.start_ps, start, "right") - 1
         inside[first:last] |= (index >= 0) & (end <= np.append(covered.end_ps, 0)[index])
     return inside
+
+
+def _is_outside_phases(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
+    """Per annotation in `rows`, whether it is on the driving thread and in no phase of a step: beside steps or around
+    them; or a step that has phases, annotations below it that do more than load."""
+    steps = step_annotation_rows(trace)
+    if not steps.size:
+        return np.zeros(len(rows), np.bool_)
+    is_loading = is_loading_annotation(trace)[trace.metadata_index[trace.annotations]]
+    parents = trace.parent[trace.annotations[~is_loading]]
+    is_step, has_phases = np.isin(rows, steps), np.isin(rows, parents)
+    is_below_step = nearest_enclosing(trace.parent, trace.parent[rows], steps) >= 0
+    is_on_driving_thread = trace.is_on_lines(rows, trace.lines_with("driving"))
+    return is_on_driving_thread & np.where(is_step, has_phases, ~is_below_step)
 
 
 def _contains_dynamo_launches(trace: Trace, rows: Int32) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 
 import numpy as np
@@ -14,9 +15,9 @@ from tb_xla_insights.analysis.host.annotation_classes import (
 )
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
-from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Ranked, Segments, innermost_segments, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
@@ -28,12 +29,14 @@ from tb_xla_insights.catalog.classes import (
     OTHER,
     PYTHON,
     SYNC_PREPARE,
+    TO_DEVICE,
     TRACING,
     UNRECORDED,
     WAIT,
 )
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
+from tb_xla_insights.trace.nesting import outermost_rows
 
 HELPER_ROLES: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
 """Roles of threads that work for the driving thread. Loaders are no helpers: they work ahead of it."""
@@ -97,7 +100,8 @@ def thread_segments(
     classes, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], classes[rows], flags[rows]
     segments = innermost_segments(*columns, rows.start, with_unclassified)
-    segments = _classify_extractions(segments, find_extractions(trace).times(line))
+    segments = _reclassified(segments, _sending_times(trace, line), (INPUT,), TO_DEVICE)
+    segments = _reclassified(segments, find_extractions(trace).times(line), _GENERIC_CLASSES, DYNAMO)
     return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
 
 
@@ -140,9 +144,7 @@ def host_class_segments(trace: Trace) -> Segments:
     autograd = [thread_segments(trace, line) for line in trace.lines_with("autograd")]
     driving = _with_extractions(trace, _with_backward_passes(trace, driving, autograd))
     helpers = trace.lines_with(*HELPER_ROLES)
-    helper_work = _merge_timelines(
-        [_ranked(thread_segments(trace, line, with_unclassified=False)) for line in helpers]
-    )
+    helper_work = _merge_timelines([_ranked(trace, line) for line in helpers])
     rank = np.zeros(UNRECORDED, np.int8)
     rank[[WAIT, DISPATCH]] = _WAITING_DRIVER_RANK, _LAUNCHING_DRIVER_RANK
     merged = overlay((driving, rank[driving.class_index]), helper_work)[0]
@@ -153,10 +155,9 @@ def host_class_segments(trace: Trace) -> Segments:
 def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """Returns the driving thread's timeline with its backward passes merged in."""
     is_annotation = trace.annotation_mask
-    is_loading_frame = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[
-        trace.metadata_index[driving.row]
-    ]
-    is_enclosing = is_annotation[driving.row] | (driving.class_index == PYTHON) | is_loading_frame
+    is_frame = has_tag(trace, "python_tracer")[trace.metadata_index[driving.row]]
+    is_enclosing = is_annotation[driving.row] | (driving.class_index == PYTHON)
+    is_enclosing |= is_frame & np.isin(driving.class_index, (INPUT, WAIT))
     ranked = driving, np.where(is_enclosing, _ENCLOSING_RANK, _DRIVING_RANK).astype(np.int8)
     for timeline in autograd:
         work = timeline.select((timeline.class_index >= 0) & ~is_annotation[timeline.row])
@@ -175,30 +176,50 @@ def _with_extractions(trace: Trace, driving: Segments) -> Segments:
         Segments(extracting.start_ps, extracting.end_ps, class_index, row),
         np.ones(count, np.int8),
     )
-    driving = _classify_extractions(driving, extracting)
+    driving = _reclassified(driving, extracting, _GENERIC_CLASSES, DYNAMO)
     return overlay((driving, np.zeros(len(driving), np.int8)), without_event)[0]
 
 
-def _classify_extractions(segments: Segments, extracting: Intervals) -> Segments:
-    """Returns the segments, cut at the edges of extractions; inside extractions, the generic classes become
-    `dynamo`."""
-    if not len(extracting):
+def _reclassified(
+    segments: Segments, times: Intervals, old_classes: Sequence[int], new_class: int
+) -> Segments:
+    """Returns the segments, cut at the edges of some intervals; inside these, some classes become another one."""
+    if not len(times):
         return segments
-    cut = segments.cut(np.concatenate((extracting.start_ps, extracting.end_ps)))
-    last = np.searchsorted(extracting.start_ps, cut.start_ps, "right") - 1
-    inside = (last >= 0) & (cut.start_ps < extracting.end_ps[last])
+    cut = segments.cut(np.concatenate((times.start_ps, times.end_ps)))
+    last = np.searchsorted(times.start_ps, cut.start_ps, "right") - 1
+    inside = (last >= 0) & (cut.start_ps < times.end_ps[last])
     class_index = np.where(
-        inside & np.isin(cut.class_index, _GENERIC_CLASSES), np.int8(DYNAMO), cut.class_index
+        inside & np.isin(cut.class_index, old_classes), np.int8(new_class), cut.class_index
     )
     return Segments(cut.start_ps, cut.end_ps, class_index, cut.row)
 
 
-def _ranked(timeline: Segments) -> Ranked:
-    """Returns a helper's work and waiting with ranks: the most specific work first, waiting last."""
+@memoised
+def _sending_times(trace: Trace, line: int) -> Intervals:
+    """Returns when a thread sends data to the device inside loading annotations, transfer by transfer: from the first
+    to the last transfer of those annotations that consist mostly of that time."""
+    rows, annotations = trace.lines[line].rows, trace.annotations
+    is_loading = is_loading_annotation(trace)[trace.metadata_index[annotations]]
+    loading = annotations[is_loading & (annotations >= rows.start) & (annotations < rows.stop)]
+    loading = outermost_rows(trace.parent, loading)
+    sends = rows.start + np.flatnonzero(event_classes(trace)[0][rows] == TO_DEVICE)
+    first = np.searchsorted(trace.start_ps[sends], trace.start_ps[loading])
+    last = np.searchsorted(trace.start_ps[sends], trace.end_ps[loading]) - 1
+    has_several = last > first
+    start_ps, end_ps = trace.start_ps[sends[first[has_several]]], trace.end_ps[sends[last[has_several]]]
+    return union(start_ps, end_ps, 2 * (end_ps - start_ps) > trace.duration_ps[loading[has_several]])
+
+
+def _ranked(trace: Trace, line: int) -> Ranked:
+    """Returns a helper's work and waiting with ranks: the most specific work first, waiting last. Python frames in
+    which it waits are left out: a thread of the program may wait for work all the time."""
+    timeline = thread_segments(trace, line, with_unclassified=False)
     ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last rank: class -1
     ranks[list(HELPER_WORK)] = np.arange(1, _WAITING_DRIVER_RANK)
     ranks[WAIT] = _WAITING_HELPER_RANK
     rank = ranks[timeline.class_index]
+    rank[has_tag(trace, "blocking_call")[trace.metadata_index[timeline.row]]] = -1
     return timeline.select(rank >= 0), rank[rank >= 0]
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tb_xla_insights.analysis.user_files import is_user_file
+
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import StackFrameIndex
 
-_LIBRARY = re.compile(
-    r"(site|dist)-packages[/\\]|/lib/python|\\(python[\d.]*|\w*conda\d*|envs\\[^\\]+)\\lib\\", re.IGNORECASE
-)
-"""Files of installed packages and of the standard library."""
-
-_NOTEBOOK_CELL = "<ipython-input-"
 _MAX_STACK_DEPTH = 1000
 
 
@@ -50,9 +45,7 @@ class Frames:
         return list(islice(self._outward(frame_id), _MAX_STACK_DEPTH))
 
     def user_frame(self, frame_id: int) -> Frame | None:
-        """The innermost frame in the user's code, that is, in a file or a notebook's cell (not `<string>`) outside of
-        installed packages and the standard library. If no frame is in the user's code, the innermost one; None without
-        frames."""
+        """The innermost frame in a file of the user's. If there is none, the innermost frame; None without frames."""
         if frame_id not in self._user_frames:
             self._user_frames[frame_id] = self._find_user_frame(frame_id)
         return self._user_frames[frame_id]
@@ -60,9 +53,9 @@ class Frames:
     def _find_user_frame(self, frame_id: int) -> Frame | None:
         stack = islice(self._outward(frame_id), _MAX_STACK_DEPTH)
         innermost = next(stack, None)
-        if innermost is None or _is_user_code(innermost.file):
+        if innermost is None or is_user_file(innermost.file):
             return innermost
-        return next((outer for outer in stack if _is_user_code(outer.file)), innermost)
+        return next((outer for outer in stack if is_user_file(outer.file)), innermost)
 
     def _outward(self, frame_id: int) -> Iterator[Frame]:
         visited: set[int] = set()
@@ -72,11 +65,6 @@ class Frames:
             if 0 < location <= len(self._locations):
                 file, function, line = self._locations[location - 1]
                 yield Frame(_name(self._files, file), _name(self._functions, function), line)
-
-
-def _is_user_code(file: str) -> bool:
-    is_code = file.startswith(_NOTEBOOK_CELL) or (bool(file) and not file.startswith("<"))
-    return is_code and not _LIBRARY.search(file)
 
 
 def _name(names: list[str], id_: int) -> str:

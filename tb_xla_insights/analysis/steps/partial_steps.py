@@ -10,11 +10,11 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import (
     find_unrecorded_work,
-    step_annotation_rows,
     steps_of_best_source,
 )
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 

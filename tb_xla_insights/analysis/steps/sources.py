@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.unrecorded_work import UnrecordedWork, unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, parse_program_name
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
@@ -122,12 +123,6 @@ def recorded_steps_at(trace: Trace, instants: Int64) -> Int32:
     start, end = recorded_times(trace)
     index = np.searchsorted(start, instants, "right") - 1
     return np.where((index >= 0) & (instants < np.append(end, 0)[index]), index, -1).astype(np.int32)
-
-
-def step_annotation_rows(trace: Trace) -> Int32:
-    """Returns the events of step annotations in row order, including those inside others."""
-    rows = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
-    return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
 
 
 def _steps_of_annotations(trace: Trace) -> Iterator[Step]:

@@ -44,7 +44,7 @@ _WAITING = " of that is waiting for others."
 
 _FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
-    "python": ("tracing_bound",),
+    "python": ("host_code", "host_pause"),
     "compile": _RECOMPILATIONS,
     "dynamo": _RECOMPILATIONS,
     "tracing": ("tracing_bound",),

@@ -1,0 +1,166 @@
+"""Pauses: what holds the driving thread up for long, but not in most steps: a garbage collection, a checkpoint."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.host.script_frames import code_within, frame_around, parse_frame
+from tb_xla_insights.analysis.launches.early_executions import last_steps_before
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.steps.sources import recorded_times
+from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
+from tb_xla_insights.catalog import without_encoded_stats
+from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.trace.annotations import step_annotation_rows
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
+
+_SCRIPT_CLASSES = [
+    CLASS_INDEX[name] for name in ("tracing", "python", "input", "wait", "other", "unrecorded")
+]
+"""Classes of what the script does where the runtime records nothing of its own."""
+
+_TRANSFERS = [CLASS_INDEX[name] for name in ("from_device", "to_device")]
+"""Classes of what a script may do in between, as a checkpoint does, without launching anything."""
+
+_MIN_LENGTH_WITHIN_STEPS = 2
+"""Of the median step: how long the script must stay in an annotation or function that recurs. On a loaded machine, some
+steps take twice as long as others for no reason of the script's."""
+
+_COMPILING = [CLASS_INDEX[name] for name in ("compile", "dynamo", "program_load")]
+"""Classes that findings about compilations explain."""
+
+_MIN_STEPS = 2
+"""The fewest steps of which one can be said to differ from most."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class Pause:
+    """One pause. `name`: of its annotation or function; empty if nothing is recorded. `step`: the index of the last
+    step that began before it. `is_event`: whether it is one event, with all that is inside it."""
+
+    name: str
+    start_ps: int
+    end_ps: int
+    step: int
+    is_event: bool
+
+    @property
+    def duration_ps(self) -> int:
+        return self.end_ps - self.start_ps
+
+    @property
+    def kind(self) -> str:
+        """Its name without numbers: these differ from event to event."""
+        return _NUMBER.sub("", self.name)
+
+
+@memoised
+def find_pauses(trace: Trace) -> list[Pause]:
+    """Returns the pauses of one host in order of time: what holds the driving thread up for longer than the median step
+    takes.
+
+    A pause is an annotation, or a Python frame, of a kind that fewer than half of the steps have (the outermost one, if
+    it contains no step); or a stretch in which the thread launches nothing and stays in no annotation or function of
+    the script, or in one (_MIN_LENGTH_WITHIN_STEPS). Waits for the device and what mostly compiles are no pauses.
+    """
+    steps, lines = find_steps(trace), trace.lines_with("driving")
+    starts = recorded_times(trace)[0][: len(steps)]
+    if len(steps) < _MIN_STEPS or not lines:
+        return []
+    min_ps = int(np.median([step.duration_ps for step in steps]))
+    events = _rare_events(trace, lines[0], starts, min_ps)
+    rows, start_ps, end_ps = _stretches(trace, events, min_ps)
+    step = np.searchsorted(starts, start_ps, "right") - 1
+    pauses = [
+        Pause(_name(trace, row, start, end), start, end, index, False)
+        for row, start, end, index in zip(
+            rows.tolist(), start_ps.tolist(), end_ps.tolist(), step.tolist(), strict=True
+        )
+    ]
+    for row, index in zip(events.tolist(), last_steps_before(trace, events).tolist(), strict=True):
+        start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
+        pauses.append(Pause(_name(trace, row, start, end), start, end, index, True))
+    return sorted(
+        (pause for pause in pauses if pause.step >= 0 and not _mostly_compiles(trace, pause)),
+        key=lambda pause: pause.start_ps,
+    )
+
+
+def _mostly_compiles(trace: Trace, pause: Pause) -> bool:
+    window = np.array([pause.start_ps]), np.array([pause.end_ps])
+    times = class_times(host_class_segments(trace), *window)[0]
+    return 2 * int(times[_COMPILING].sum()) > pause.duration_ps
+
+
+@memoised
+def pause_times(trace: Trace) -> Intervals:
+    """Returns when the pauses are."""
+    pauses = find_pauses(trace)
+    start_ps = np.array([pause.start_ps for pause in pauses], np.int64)
+    return union(start_ps, start_ps + np.array([pause.duration_ps for pause in pauses], np.int64))
+
+
+def _rare_events(trace: Trace, line: int, starts: Int64, min_ps: int) -> Int32:
+    """The outermost annotations and frames of at least `min_ps` that fewer than half of the steps have."""
+    is_frame = has_tag(trace, "python_tracer") & ~has_tag(trace, "blocks", "profiler")
+    is_named = trace.annotation_mask | is_frame[trace.metadata_index]
+    rows = np.arange(trace.lines[line].rows.start, trace.lines[line].rows.stop, dtype=np.int32)
+    rows = rows[is_named[rows]]
+    step = np.searchsorted(starts, trace.start_ps[rows], "right")
+    contains_step = np.searchsorted(starts, trace.end_ps[rows]) > step
+    is_long = (
+        (trace.duration_ps[rows] >= min_ps) & ~contains_step & ~np.isin(rows, step_annotation_rows(trace))
+    )
+    kinds: dict[str, int] = {}
+    kind_of_metadata = np.array(
+        [
+            kinds.setdefault(_NUMBER.sub("", trace.strings[name]), len(kinds))
+            for name in trace.metadata.name.tolist()
+        ]
+    )
+    kind = kind_of_metadata[trace.metadata_index[rows]]
+    long_kinds = np.unique(kind[is_long])
+    steps_with = [len(np.unique(step[kind == long_kind])) for long_kind in long_kinds.tolist()]
+    rare = long_kinds[2 * np.array(steps_with, np.int64) < len(starts)]
+    return outermost_rows(trace.parent, rows[is_long & np.isin(kind, rare)])
+
+
+def _stretches(trace: Trace, events: Int32, min_ps: int) -> tuple[Int32, Int64, Int64]:
+    """The stretches of at least `min_ps` outside of some events in which the driving thread stays in one annotation or
+    function of the script: its row (-1: nothing is recorded), start and end."""
+    segments = host_class_segments(trace)
+    is_recorded = segments.row >= 0
+    is_script = np.isin(segments.class_index, _SCRIPT_CLASSES)
+    is_own = is_script | np.isin(segments.class_index, _TRANSFERS)
+    is_own &= ~(is_recorded & has_tag(trace, "blocks")[trace.metadata_index[segments.row]])
+    is_own &= ~is_recorded | trace.is_on_lines(segments.row, trace.lines_with("driving"))
+    is_own &= nearest_enclosing(trace.parent, segments.row, events) < 0
+    frame = frame_around(trace, segments.row)
+    annotation = nearest_enclosing(trace.parent, segments.row, trace.annotations)
+    row = np.where(is_own, np.maximum(frame, annotation), -2).astype(np.int32)
+    first = np.flatnonzero(np.append(True, row[1:] != row[:-1]))[: len(row)]
+    start_ps = segments.start_ps[first]
+    end_ps = segments.end_ps[np.append(first[1:], len(row))[: len(first)] - 1]
+    script_ps = np.add.reduceat(np.where(is_script, segments.end_ps - segments.start_ps, 0), first)
+    min_script_ps = np.where(row[first] < 0, min_ps, _MIN_LENGTH_WITHIN_STEPS * min_ps)
+    is_long = (row[first] > -2) & (script_ps >= min_script_ps)
+    return row[first][is_long], start_ps[is_long], end_ps[is_long]
+
+
+def _name(trace: Trace, row: int, start_ps: int, end_ps: int) -> str:
+    if row < 0:
+        return ""
+    if (function := parse_frame(trace.name(row))) is None:
+        return without_encoded_stats(trace.name(row))
+    code = code_within(trace, span_intervals(start_ps, end_ps))
+    return next((row.name for row in code if row.function == function), function.name)

@@ -1,0 +1,174 @@
+"""The script's own code on the driving thread, by the Python tracer's frames."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_xla_insights.analysis.host.classes import thread_segments
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.analysis.time.segments import NO_SEGMENTS
+from tb_xla_insights.analysis.user_files import is_user_file
+from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
+
+_FRAME = re.compile(r"\$(?:(?P<file>[^:]+):(?P<line>\d{1,9})|(?P<module>\S+)) (?P<function>.+)")
+_BUILT_IN = re.compile(r"\$<built-in (?:method|function) (?P<function>\w+)\b.*>")
+_NO_MODULE = ("<unknown>", "builtins")
+
+
+class Function(NamedTuple):
+    """A Python function. `file` (without folders) and `line`, where it is defined, are None if not recorded, as of a
+    function that is not written in Python."""
+
+    name: str
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it is a `<lambda>`, or a part of a function such as `<listcomp>`."""
+        return self.name.startswith("<")
+
+
+@dataclass(frozen=True)
+class ScriptCode:
+    """A function of the script with its own time: including library functions that it calls, without other functions of
+    the script. `count`: its calls. `callee`: the library function that has more than half of this time, if any."""
+
+    function: Function
+    own_ps: int
+    count: int
+    callee: Function | None
+
+    @property
+    def name(self) -> str:
+        """The function's name; of one without a name (`<listcomp>`, `<lambda>`) its callee's."""
+        return self.callee.name if self.function.is_anonymous and self.callee else self.function.name
+
+    @property
+    def place(self) -> str:
+        """`augment (train.py:12)`, or the name alone if the file is not recorded."""
+        _, file, line = self.function
+        return f"{self.name} ({file}:{line})" if file else self.name
+
+
+def parse_frame(name: str) -> Function | None:
+    """Parses the name of a Python frame, `$train.py:12 augment` or `$time sleep`; None for other names."""
+    if match := _BUILT_IN.fullmatch(name):
+        return Function(match["function"])
+    if (match := _FRAME.fullmatch(name)) is None:
+        return None
+    if match["file"]:
+        return Function(match["function"], match["file"], int(match["line"]))
+    module, function = match["module"], match["function"]
+    return Function(function if module in _NO_MODULE else f"{module}.{function}")
+
+
+@memoised
+def script_frames(trace: Trace) -> Int32:
+    """Returns the driving thread's frames in the user's own files, in row order.
+
+    The Python tracer records a file without its folders. It is the user's unless the catalogue's table of libraries has
+    it, or all of its functions are called by such a library or by the runtime.
+    """
+    is_frame, is_library = has_tag(trace, "python_tracer"), has_tag(trace, "library")
+    functions = [
+        parse_frame(trace.strings[name]) if is_candidate else None
+        for name, is_candidate in zip(
+            trace.metadata.name.tolist(), (is_frame & ~is_library).tolist(), strict=True
+        )
+    ]
+    files = np.array([function.file or "" if function else "" for function in functions])
+    candidates = trace.rows_with_metadata(np.array([is_user_file(file) for file in files.tolist()], np.bool_))
+    candidates = candidates[trace.is_on_lines(candidates, trace.lines_with("driving"))]
+    is_runtime = ~is_frame & (trace.metadata.class_index >= 0)
+    outside = trace.rows_with_metadata(is_runtime | has_tag(trace, "framework"))
+    outside = outside[~trace.annotation_mask[outside]]
+    is_called_by_script = nearest_enclosing(trace.parent, candidates, outside) < 0
+    file_of_row = files[trace.metadata_index[candidates]]
+    return candidates[np.isin(file_of_row, np.unique(file_of_row[is_called_by_script]))]
+
+
+@memoised
+def _named_frames(trace: Trace) -> Int32:
+    """Returns the frames that name what they do."""
+    is_named = has_tag(trace, "python_tracer") & ~has_tag(trace, "profiler", "decorator")
+    return trace.rows_with_metadata(is_named)
+
+
+def frame_around(trace: Trace, rows: Int32) -> Int32:
+    """Returns, for each of some events (-1: none), the innermost frame of the script that it is or that encloses it; if
+    there is none, the outermost frame of a library; -1: none."""
+    frame = nearest_enclosing(trace.parent, rows, script_frames(trace))
+    outermost = nearest_enclosing(trace.parent, rows, outermost_rows(trace.parent, _named_frames(trace)))
+    return np.where(frame >= 0, frame, outermost)
+
+
+@dataclass(frozen=True)
+class _Timeline:
+    """Which function the driving thread is in, as columns: `frame` (see `frame_around`); `callee`: the library's
+    function that a frame of the script has called (-1: none)."""
+
+    start_ps: Int64
+    end_ps: Int64
+    frame: Int32
+    callee: Int32
+
+
+@memoised
+def _timeline(trace: Trace) -> _Timeline:
+    lines = trace.lines_with("driving")
+    segments = thread_segments(trace, lines[0]) if lines else NO_SEGMENTS
+    frames, script, frame = _named_frames(trace), script_frames(trace), frame_around(trace, segments.row)
+    callers = nearest_enclosing(trace.parent, trace.parent[frames], frames)
+    callees = frames[np.isin(callers, script)]
+    callee = nearest_enclosing(trace.parent, segments.row, np.union1d(callees, script))
+    callee = np.where(np.isin(frame, script) & (callee != frame), callee, -1)
+    known = frame >= 0
+    return _Timeline(segments.start_ps[known], segments.end_ps[known], frame[known], callee[known])
+
+
+def code_within(trace: Trace, times: Intervals) -> list[ScriptCode]:
+    """Returns the functions of the script in which the driving thread is at some times, the longest own time first. A
+    function of a library is named if no function of the script is recorded around it."""
+    timeline = _timeline(trace)
+    own_ps = covered_times(times.start_ps, times.end_ps, timeline.start_ps, timeline.end_ps)
+    inside = np.flatnonzero(own_ps)
+    frame, callee, own_ps = timeline.frame[inside], timeline.callee[inside], own_ps[inside]
+    key = trace.metadata_index[frame]
+    result = []
+    for metadata in np.unique(key).tolist():
+        chosen = key == metadata
+        total_ps = int(own_ps[chosen].sum())
+        function = parse_frame(trace.strings[trace.metadata.name[metadata]])
+        assert function is not None
+        result.append(
+            ScriptCode(
+                function,
+                total_ps,
+                len(np.unique(frame[chosen])),
+                _main_callee(trace, callee[chosen], own_ps[chosen], total_ps),
+            )
+        )
+    return sorted(result, key=lambda code: (-code.own_ps, code.function.name))
+
+
+def _main_callee(trace: Trace, callee: Int32, own_ps: Int64, total_ps: int) -> Function | None:
+    """The function among the callees (rows, -1: none) that has more than half of the time."""
+    times: Counter[int] = Counter()
+    for row, ps in zip(callee.tolist(), own_ps.tolist(), strict=True):
+        if row >= 0:
+            times[int(trace.metadata_index[row])] += ps
+    metadata, longest_ps = times.most_common(1)[0] if times else (-1, 0)
+    function = parse_frame(trace.strings[trace.metadata.name[metadata]]) if metadata >= 0 else None
+    if function is None or function.is_anonymous or 2 * longest_ps <= total_ps:
+        return None
+    return function

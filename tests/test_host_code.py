@@ -1,0 +1,141 @@
+"""The findings about the script's own code and about pauses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import real_trace
+from launching import US, Tpu
+from loops import STEP, findings, loop
+from simulated import Simulation
+
+from tb_xla_insights.analysis.findings import Finding
+from tb_xla_insights.analysis.host.pauses import find_pauses
+
+
+def jax_loop(function: str, duration: float, steps: int = 6) -> Tpu:
+    """Steps that each launch once, under JAX, in which the script runs a function before the launch."""
+    tpu = loop(steps, device=200)
+    tpu.on_main("trace_to_jaxpr", 0, 1)
+    for i in range(steps):
+        tpu.on_main(function, i * STEP + 100, duration)
+    return tpu
+
+
+def test_the_function_of_the_script_is_named_with_its_place() -> None:
+    finding = findings(jax_loop("$train.py:12 augment", 500).trace())["host_code"]
+    assert finding.title == "The device waits while the script runs augment (train.py:12)"
+    (code,) = finding.code
+    assert (code.name, code.file, code.line, code.count) == ("augment", "train.py", 12, 5)
+    assert code.own_ps == 5 * 500 * US
+    assert "augment (train.py:12) takes " in finding.detail
+    assert "augment (train.py:12)" in finding.advice
+
+
+def test_a_blocking_call_is_a_wait_in_the_function_that_calls_it() -> None:
+    tpu = jax_loop("$train.py:12 throttle", 500)
+    for i in range(6):
+        tpu.on_main("$time sleep", i * STEP + 101, 498)
+    finding = findings(tpu.trace())["host_code"]
+    assert finding.title == "The device waits while the script waits in throttle"
+    assert finding.code[0].file == "train.py"
+    assert finding.step_if_fixed_ps == (1000 - 498) * US
+
+
+def test_a_steps_own_time_outside_its_phases_is_no_building() -> None:
+    """Without phases, building and the script's other code look alike, and the sentence says so."""
+    tpu = loop(6, device=200)
+    undivided = findings(tpu.trace())["tracing_bound"]
+    assert undivided.title == "The device waits while the host builds, or runs Python"
+    assert "look alike" in undivided.detail
+    assert undivided.advice.startswith("Annotate the phases of the step (xp.Trace('name'))")
+    for i in range(6):
+        tpu.on_main("forward", i * STEP + 500, 40)
+    found = findings(tpu.trace())
+    assert found["host_code"].title == "The device waits for code outside the step's phases"
+    assert "Training_Step outside its phases takes " in found["host_code"].detail
+    assert "builds" not in found["host_code"].detail
+
+
+def with_pauses(name: str | None, pauses: dict[int, int], steps: int = 12) -> Simulation:
+    """A loop whose host pauses after some steps, for a duration in us; in an annotation, or without any event."""
+    simulation = Simulation()
+    for number in range(steps):
+        begin = simulation.now
+        simulation.host("forward", 100)
+        simulation.launch(300, marker=True)
+        simulation.wait("TensorCollectionBarrier")
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        if number in pauses and name:
+            simulation.host(name, pauses[number])
+        else:
+            simulation.now += pauses.get(number, 0)
+    return simulation
+
+
+def pause_of(simulation: Simulation) -> Finding | None:
+    return findings(simulation.tpu.trace()).get("host_pause")
+
+
+def test_a_pause_is_told_once_with_its_step_its_name_and_its_length() -> None:
+    finding = pause_of(with_pauses("save_checkpoint", {4: 3000}))
+    assert finding is not None
+    assert finding.title == "A pause of 3.00\u202fms after step 9: save_checkpoint"
+    assert finding.recurs == "once"
+    assert " a step" not in finding.detail
+    assert "save_checkpoint" in finding.advice
+    assert abs(finding.cost_ps - 3000 * US) < 100 * US
+
+
+def test_pauses_of_one_kind_are_told_together() -> None:
+    """Nothing is recorded in them, so the advice says how to see what happens there."""
+    finding = pause_of(with_pauses(None, {2: 3000, 5: 3200, 8: 3100}))
+    assert finding is not None
+    assert finding.title == "3 pauses of 3.00 to 3.20\u202fms after steps 7, 10 and 13"
+    assert finding.recurs == "some_steps"
+    assert "the host records nothing" in finding.detail.lower()
+    assert "xp.Trace('name')" in finding.advice
+
+
+def test_what_most_steps_have_is_no_pause() -> None:
+    assert not find_pauses(with_pauses("save", dict.fromkeys(range(0, 12, 2), 3000)).tpu.trace())
+    assert not find_pauses(with_pauses("save", {4: 300}).tpu.trace())
+
+
+def test_other_findings_leave_the_time_of_pauses() -> None:
+    """The mean step without the pause is the usual one, so that the script's own code gains no more than without it."""
+    usual, paused = (with_pauses("save", pauses).tpu.trace() for pauses in ({}, {4: 3000}))
+    cost, cost_with_pause = (findings(trace)["tracing_bound"].cost_ps for trace in (usual, paused))
+    assert cost == cost_with_pause
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "title"),
+    [
+        ("pairs/jx_augment_bad", "host_code", "The device waits while the script runs augment"),
+        ("pairs/tx_gc_bad", "host_code", "The device waits for code in train outside its phases"),
+        ("other/jax0.10.2_gc_pause", "host_pause", "A pause of 707\u202fms in step 9: gc.collect"),
+        ("other/jax0.10.2_loader_between_steps", "input_bound", "The device waits for data: examples_from_disk"),
+        ("torchtpu/tt_compiled_checkpoint", "host_pause", "A pause of 25.1\u202fms in step 5: nothing is recorded"),
+    ],
+)  # fmt: skip
+def test_real_captures(shared_traces: Path, name: str, id_: str, title: str) -> None:
+    found = findings(real_trace(shared_traces / name))
+    assert found[id_].title == title
+    assert found[id_].gain is not None
+    assert max(found.values(), key=lambda finding: finding.gain or 0.0).id in (id_, "exposed_collectives")
+
+
+def test_the_augmentation_of_a_real_script_is_named_by_file_and_line(shared_traces: Path) -> None:
+    finding = findings(real_trace(shared_traces / "pairs/jx_augment_bad"))["host_code"]
+    code = finding.code[0]
+    assert (code.name, code.file, code.line) == ("augment", "jaxalt.py", 64)
+    assert code.own_ps == pytest.approx(12e9 * 14, rel=0.05)
+
+
+def test_three_checkpoints_of_a_real_script_are_pauses(shared_traces: Path) -> None:
+    finding = findings(real_trace(shared_traces / "pairs/tx_ckpt_bad"))["host_pause"]
+    assert finding.title == "3 pauses of 44.6 to 49.9\u202fms after steps 65, 70 and 75"
+    assert finding.recurs == "some_steps"
+    assert "host_pause" not in findings(real_trace(shared_traces / "pairs/tx_ckpt_good"))
