@@ -93,8 +93,8 @@ def test_python_and_building_are_two_findings_with_their_phases() -> None:
     """Each gap of 500 us has both; Python runs inside the graphs of torch.compile."""
     tpu = loop()
     for i in range(4):
-        tpu.on_main("forward", i * STEP + 270, 200)
-        tpu.launch(i * STEP + 460, (i * STEP + 470, 4), (i * STEP + 472, 3), by="dynamo")
+        tpu.on_main("forward", i * STEP + 270, 300)
+        tpu.launch(i * STEP + 560, (i * STEP + 570, 4), (i * STEP + 572, 3), by="dynamo")
         tpu.on_main("loss", i * STEP + 580, 100)
     found = findings(tpu.trace())
     assert found["tracing_bound"].title == "The device waits while the host builds the graph"

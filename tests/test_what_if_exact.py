@@ -327,9 +327,9 @@ def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_before_it() -
 
     simulation = saving_loop(20_000)
     trace = simulation.tpu.trace()
-    finding = findings(trace)["tracing_bound"]
+    finding = findings(trace)["host_pause"]
     assert finding.recurs == "once"
-    assert finding.brief == "the device waits once while the host builds the graph"
+    assert finding.brief == "a pause after step 7 in save_checkpoint"
     assert finding.step_if_fixed_ps == 500 * US
     assert step_without(trace) == mean_step(simulation.total_us * US)
 

@@ -57,6 +57,7 @@ def host_code(facts: Facts) -> Finding | None:
         _VERB_PHRASES[name]: facts.mean_per_core(class_taken_ps, frequency).ps
         for name, class_taken_ps in by_class.items()
     }
+    classes = [name for name in ("python", "unrecorded") if costs[name]]
     brief, waits_for = _phrases(dominant_class, code, places)
     return Finding(
         "host_code",
@@ -75,7 +76,7 @@ def host_code(facts: Facts) -> Finding | None:
         frequency,
         Fix(("wait",), windows=blocking_calls)
         if dominant_class == "wait"
-        else facts.fix_removing(steps, "python", "unrecorded", outside=first_calls),
+        else facts.fix_removing(steps, *classes, outside=first_calls),
         idle_ps=elsewhere.idle_ps if not costs["wait"] else None,
         waits_for=waits_for,
     )
