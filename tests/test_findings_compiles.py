@@ -10,8 +10,10 @@ from graphs import Framework, Graph, compiling
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, location_text
+from tb_xla_insights.analysis.findings.compile_places import compiling_function
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
 from tb_xla_insights.report.compile_views import compiles
 from tb_xla_insights.trace.model import SessionTrace
@@ -234,6 +236,37 @@ class TestChangedGraphs:
         )
 
 
+class TestCompilingFunction:
+    def function_of(self, *names: str) -> str | None:
+        """The compiling function of a compilation in events of these names, the outermost first."""
+        tpu = Tpu()
+        tpu.step(0, 900, 5)
+        for depth, name in enumerate(names):
+            tpu.on_main(name, 10 + depth, 500 - 2 * depth)
+        tpu.on_main("backend_compile_and_load", 100, 100)
+        tpu.launch(700, (710, 20), (750, 100), by="marker")
+        trace = tpu.trace()
+        [row] = find_compilations(trace).row.tolist()
+        return compiling_function(trace, row)
+
+    def test_without_python_functions(self) -> None:
+        assert self.function_of("PjitFunction(f)") is None
+
+    def test_the_function_around_the_jitted_call(self) -> None:
+        inner = ("PjitFunction(f)", "$pjit.py:9 cache_miss", "$compiler.py:1 compile")
+        assert self.function_of("$train.py:7 step", *inner) == "step at train.py:7"
+        assert self.function_of("$train.py:7 step", "forward", *inner) == "step at train.py:7"
+
+    def test_the_first_function_of_a_library_in_the_annotation(self) -> None:
+        names = (
+            "$checkpointer.py:5 save",
+            "$slicing.py:6 slice",
+            "PjitFunction(slice)",
+            "$pjit.py:9 cache_miss",
+        )
+        assert self.function_of(*names) == "save at checkpointer.py:5"
+
+
 class TestCutByTheCapture:
     def session_with(self, *parts: tuple[int, int]) -> SessionTrace:
         """Two steps with parts of a compilation (start and length in ps) on a compiler's thread."""
@@ -285,7 +318,7 @@ class TestCutByTheCapture:
         ("pairs/jx_pytree_bad", "same_hlo", "the HLO is that of", "Find out what is new to jax.jit"),
         ("pairs/tx_table_index_bad", "slices", "only bounds of slices differ from", "Index with a tensor"),
         ("pairs/tx_train_eval_bad", "fewer_parameters", "f32[] is gone (parameter 3), ", "Run each mode of the step"),
-        ("other/jax0.10.2_orbax_save", "slices", "only bounds of slices differ from", "Slice with jax.lax."),
+        ("other/jax0.10.2_orbax_save", "slices", "only bounds of slices differ from", "Run it once before the loop"),
     ],
 )  # fmt: skip
 def test_what_differs_in_real_captures(

@@ -212,6 +212,23 @@ class TestSyncEveryStep:
             "in xm.add_step_closure(…, run_async=True); read what is only logged every tenth step."
         )
 
+    def test_round_trips_of_a_step_are_to_become_one(self) -> None:
+        """Reads between which nothing is launched are one round trip."""
+        advices = []
+        for has_launch_between in (False, True):
+            tpu = loop(device=150)
+            for i in range(4):
+                at = i * STEP + LAUNCH + 60
+                tpu.on_main("PjRtComputationClient::TransferFromDevice", at, 50)
+                if has_launch_between:
+                    tpu.launch(at + 60, (at + 65, 10), (at + 75, 5), program="other(9)", by="marker")
+                tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 90, 50)
+            advices.append(findings(tpu.trace())["sync_every_step"].advice)
+        assert advices[0].startswith("Read a result that each step needs")
+        assert advices[1].startswith(
+            "Fetch what a step reads in 2 round trips at once (torch.stack, then one .cpu()), "
+        )
+
     def test_reads_that_cut_graphs_are_reported_only_as_early_syncs(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""
         tpu = loop(device=400)

@@ -167,8 +167,9 @@ class TestWaiting:
             " while nothing is queued and the host waits (mostly in Wait for usage holds), and "
             in finding.detail
         )
-        assert finding.advice == (
-            "Do not wait for results between launches (Wait for usage holds), so that the host runs ahead."
+        assert finding.advice == (  # the program does not ask for this wait
+            "Give each execution more to do, so that launching takes less of a step: the runtime itself waits in Wait "
+            "for usage holds until it has carried out the launch before."
         )
         assert (
             "nothing is queued"

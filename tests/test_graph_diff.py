@@ -13,13 +13,9 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.compiles.compilations import idle_time_per_compilation
-from tb_xla_insights.analysis.compiles.graph_diff import (
-    Difference,
-    GraphDiff,
-    differences_of,
-    find_graph_diffs,
-)
+from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import difference_text, types_text
+from tb_xla_insights.analysis.compiles.parameter_diff import Difference, differences_of
 from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES

@@ -21,10 +21,11 @@ class Words:
     `python_calls`: what records Python calls; empty if the profiler cannot.
     `accelerator`: what to do if devices were built from host threads but an accelerator was meant. `waits`: the calls
     that wait for the device and that a capture does not name without Python functions. `or_closure`: an alternative to
-    reading a value after a later launch, with a comma. `ahead`: how to load and send the next batch while the device
-    works; `sends`: the same for the transfer, in brackets. `steps_at_once`: how several steps become one graph, in
-    brackets. `compiles`: what makes the host build less, followed by a comma. `one_graph`: how many small executions
-    become one. `builds`: what the host does in the class `tracing`; `building`: the same as a noun.
+    reading a value after a later launch, with a comma. `one_read`: how to read several values at once. `ahead`: how to
+    load and send the next batch while the device works; `sends`: the same for the transfer, in brackets.
+    `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes the host build less,
+    followed by a comma. `one_graph`: how many small executions become one. `builds`: what the host does in the class
+    `tracing`; `building`: the same as a noun.
     """
 
     step: str = (
@@ -36,6 +37,7 @@ class Words:
     accelerator: str = "was intended, run on it"
     waits: str = ""
     or_closure: str = ""
+    one_read: str = ""
     ahead: str = "load and send the next batch while the device works"
     sends: str = ""
     steps_at_once: str = ""
@@ -51,6 +53,7 @@ _TORCH_XLA = Words(
     accelerator="was intended, set PJRT_DEVICE=TPU before the script starts",
     waits="xm.wait_device_ops() or torch_xla.sync(wait=True)",
     or_closure=", or in xm.add_step_closure(…, run_async=True)",
+    one_read="torch.stack, then one .cpu()",
     ahead="DataLoader workers that prefetch, and MpDeviceLoader for the transfer",
     sends=" (MpDeviceLoader)",
     compiles="torch.compile, ",
@@ -72,10 +75,10 @@ _JAX = Words(
     python_calls="record(logdir, python=True) of tb_xla_insights.record",
     accelerator="was intended, see what jax.devices() lists",
     waits="jax.block_until_ready, np.asarray() or .item()",
+    one_read="jax.device_get of a tuple",
     ahead="a thread that loads the next batch and sends it by jax.device_put while the device works",
     steps_at_once=" (jax.lax.scan)",
-    one_graph="Put the whole step, with any update of parameters, in one function under jax.jit: what runs outside of "
-    "it is launched op by op.",
+    one_graph="Put the whole step in one function under jax.jit: what runs outside of it is launched by itself.",
     builds="traces and lowers",
     building="tracing",
 )
@@ -87,8 +90,7 @@ _TENSORFLOW = Words(
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",
-    one_graph="Put the whole step, with any update of parameters, in one tf.function(jit_compile=True): what runs "
-    "outside of it is launched op by op.",
+    one_graph="Put the whole step in one tf.function(jit_compile=True): what runs outside of it is launched by itself.",
     builds="traces functions",
     building="tracing",
 )

@@ -7,11 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
+from tb_xla_insights.analysis.compiles.parameter_diff import (
+    Difference,
+    ParameterChange,
+    differences_of,
+    parameter_change,
+)
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import parse_program_name
@@ -26,21 +30,12 @@ from tb_xla_insights.xplane.read import PROGRAM_PLANE
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
-Change = Literal[
-    "same_hlo", "placement", "constants", "slices", "code", "grows", "shrinks", "shape", "dtype", "parameters",
-    "fewer_parameters", "other_graph",
-]  # fmt: skip
+Change = Literal["same_hlo", "placement", "constants", "slices", "code", "other_graph"] | ParameterChange
 """How a graph differs from the nearest one: not at all; in the placement of its values; in values of constants; in the
-bounds of slices (and values of constants); in its code; in dimensions, of which none is smaller, none is larger, or
-neither; in types; in its parameters, of which some are new, or some are gone and none is new. `other_graph`: no graph
-is near."""
+bounds of slices (and values of constants); in its code; in its parameters. `other_graph`: no graph is near."""
 
 MAX_COMPARED_PROGRAMS = 64
 """Programs of the same name with which a graph is compared, the latest ones."""
-
-_MAX_ALIGNED_PARAMETERS = 500
-"""If two graphs have different numbers of parameters, and none has more than this, the sequences are aligned to find
-the parameters that only one graph has."""
 
 _MAX_CODE_COMPARISONS = 4
 """Programs whose instructions are compared if fewer than half of the parameters are the same."""
@@ -48,18 +43,6 @@ _MAX_CODE_COMPARISONS = 4
 _NAME_COUNTER = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
 """A number that differs in each graph of a function: XLA appends it to the graph's name, TensorFlow to the
 function's."""
-_SHAPE = re.compile(r"(\w+)\[((?:\d{1,18}(?:,\d{1,18})*)?)\]", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A parameter that differs: its shape (such as `s64[4,16]`) in the nearest graph and in the compiled one, None in
-    the graph that has no such parameter. `index`: its position in the compiled graph; in the nearest graph if the
-    compiled one lacks it."""
-
-    index: int
-    before: str | None
-    after: str | None
 
 
 @dataclass(frozen=True)
@@ -221,7 +204,9 @@ def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequenc
         if len(differences) == min_differences
     ]
     changes = [
-        _change(differences) if differences else _code_change(programs.code(earlier_id), programs.code(id_))
+        parameter_change(differences)
+        if differences
+        else _code_change(programs.code(earlier_id), programs.code(id_))
         for earlier_id, differences in near_graphs
     ]
     # Without different parameters, the nearest graph is the one with the least change; else the latest one.
@@ -256,48 +241,3 @@ def _different_slices(before: ProgramDigests, after: ProgramDigests) -> tuple[tu
     """Returns the different bounds of slices in two programs that have the same slices, each pair of bounds once."""
     pairs = zip(before.slices, after.slices, strict=True)
     return tuple(dict.fromkeys((old, new) for old, new in pairs if old != new))
-
-
-def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Difference]:
-    """Returns the parameters in which two graphs differ. Parameters correspond by position if both graphs have the same
-    number of them; otherwise, sequences of equal parameters are aligned."""
-    if len(before) == len(after) or max(len(before), len(after)) > _MAX_ALIGNED_PARAMETERS:
-        pairs = enumerate(zip_longest(before, after))
-        return [Difference(index, old, new) for index, (old, new) in pairs if old != new]
-    differences: list[Difference] = []
-    for operation, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if operation != "equal":
-            for offset, (old, new) in enumerate(zip_longest(before[i:i_end], after[j:j_end])):
-                differences.append(Difference(i + offset if new is None else j + offset, old, new))
-    return differences
-
-
-def _change(differences: Sequence[Difference]) -> Change:
-    shapes = [(_array_shape(diff.before), _array_shape(diff.after)) for diff in differences]
-    if any(before is None or after is None for before, after in shapes):
-        if all(diff.after is None for diff in differences):
-            return "fewer_parameters"
-        is_missing = any(diff.before is None or diff.after is None for diff in differences)
-        return "parameters" if is_missing else "shape"
-    arrays = [(before, after) for before, after in shapes if before and after]
-    if all(before.sizes == after.sizes for before, after in arrays):
-        return "dtype"
-    if any(before.type != after.type or len(before.sizes) != len(after.sizes) for before, after in arrays):
-        return "shape"
-    sizes = [size for before, after in arrays for size in zip(before.sizes, after.sizes, strict=True)]
-    if all(old <= new for old, new in sizes):
-        return "grows"
-    return "shrinks" if all(old >= new for old, new in sizes) else "shape"
-
-
-class _ArrayShape(NamedTuple):
-    """The type of an array's elements, and the sizes of its dimensions."""
-
-    type: str
-    sizes: list[int]
-
-
-def _array_shape(shape: str | None) -> _ArrayShape | None:
-    """Parses an array's shape; None for a tuple's, or without a shape."""
-    match = _SHAPE.fullmatch(shape or "")
-    return _ArrayShape(match[1], [int(size) for size in match[2].split(",") if size]) if match else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tb_xla_insights.analysis.compiles.graph_diff import Difference, GraphDiff, Nearest
+from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest
+from tb_xla_insights.analysis.compiles.parameter_diff import Difference
 from tb_xla_insights.english import join_words
 from tb_xla_insights.units import count
 

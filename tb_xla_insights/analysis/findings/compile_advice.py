@@ -33,7 +33,7 @@ _SAME_HLO: _TextByTracer = {
 }
 
 _PLACEMENT: _TextByTracer = {
-    "jax": "Place the arguments in the same way in all steps{location}, also in the first: jax.device_put with a "
+    "jax": "Place the arguments{location} in the same way in all steps, also in the first: jax.device_put with a "
     "device or a sharding commits an array to it, and jax.jit compiles again for arguments that are committed.",
     "other": "Place the arguments (their sharding) in the same way in all steps{location}, also in the first.",
 }
@@ -53,8 +53,8 @@ _SLICES: _TextByTracer = {
     "which an array is indexed or sliced is a constant of the graph, and each number is another graph.",
     "dynamo": "Index with a tensor{location}: a Python number with which an array is indexed or sliced is a constant "
     "of the graph.",
-    "jax": "Slice with jax.lax.dynamic_slice{location}, or, if it happens rarely (a checkpoint, an evaluation), run it "
-    "once before the loop: bounds of slices that are Python numbers are constants of the program.",
+    "jax": "Run it once before the loop if it happens rarely{location} (a checkpoint, an evaluation), or slice with "
+    "jax.lax.dynamic_slice: bounds of slices that are Python numbers are constants of the program.",
     "other": "Pass the index that changes{location} as an argument: so far it is a constant of the graph.",
 }
 
@@ -130,7 +130,9 @@ def find_tracer(dynamo: bool, framework: str) -> Tracer:
 
 
 def location_text(frame: str | None, annotation: str | None) -> str:
-    """` at train (train.py:9)`, ` in Training_Step/forward`; empty if neither is known."""
+    """` at train (train.py:9)`, ` in train at train.py:9`, ` in Training_Step/forward`; empty if none is known."""
+    if frame and " at " in frame:
+        return f" in {frame}"
     return f" at {frame}" if frame else f" in {annotation}" if annotation else ""
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
-from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
+from tb_xla_insights.analysis.compiles.graph_diff import find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import (
-    changes_text,
     difference_text,
-    slices_text,
     types_text,
 )
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
@@ -32,56 +28,27 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     slow_first_runs,
     without_unknown_runs,
 )
+from tb_xla_insights.analysis.findings.compile_places import compiling_function
+from tb_xla_insights.analysis.findings.compile_texts import (
+    Compilation,
+    change_text,
+    duration_text,
+    longest_of_main_change,
+    title_text,
+    where_text,
+)
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
-from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths, steps_text
+from tb_xla_insights.analysis.findings.finding import Finding, Window, longest_windows
+from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
-from tb_xla_insights.english import join_words, lower_first, plural
+from tb_xla_insights.english import lower_first
 from tb_xla_insights.trace.model import Int64
-from tb_xla_insights.units import brief_time
-
-_CHANGE_CLAUSES: dict[Change, str] = {
-    "same_hlo": "the program is the same as an earlier one (its HLO)",
-    "placement": "only the placement of arrays differs from an earlier program",
-    "constants": "only values of constants differ from an earlier program",
-    "slices": "only bounds of slices differ from an earlier program",
-    "code": "the parameters are those of an earlier program, the code is not",
-    "grows": "a parameter has grown",
-    "shrinks": "a parameter is smaller",
-    "shape": "a parameter has another shape",
-    "dtype": "a parameter has another type",
-    "parameters": "there are other parameters",
-    "fewer_parameters": "the parameters are those of an earlier program, but some are gone",
-    "other_graph": "no earlier graph is similar",
-}
-"""The change that caused a compilation, as a clause that follows `In 4 of them`."""
 
 _NEARLY_ALL_SHARE = 0.995
 """The share of a compilation's time that rounds to all of it."""
-
-_CUT_PHRASES = {
-    BEGUN_BEFORE: "at the capture's start",
-    UNFINISHED: "at the capture's end",
-    BEGUN_BEFORE | UNFINISHED: "all through the capture",
-}
-
-
-@dataclass(frozen=True)
-class _Compilation:
-    """A compilation after warm-up. `cut`: an index into CUTS; `debug_cause`: see `Sidecars.causes`."""
-
-    start_ps: int
-    end_ps: int
-    cut: int
-    in_step: bool
-    module: str | None
-    graph: str | None
-    annotation: str | None
-    debug_cause: dict[str, Any]
-    diff: GraphDiff
 
 
 def recompilation(facts: Facts) -> Finding | None:
@@ -107,14 +74,17 @@ def recompilation(facts: Facts) -> Finding | None:
     numbers = step_numbers(trace, steps)
     compilations = _compilations(facts, indices.tolist())
     count, total = len(compilations), compile_intervals.total_ps
-    where = _where(compilations, numbers, facts)
+    where = where_text(compilations, numbers, facts)
     module = most_common(compilation.module for compilation in compilations)
     variants = _variants(facts, module)
     annotation = most_common(compilation.annotation for compilation in compilations)
     debug_cause = next(
         (compilation.debug_cause for compilation in compilations if compilation.debug_cause), {}
     )
-    example = _example(compilations)
+    frame = debug_cause.get("frame") or most_common(
+        compiling_function(trace, row) for row in compiles.row[indices].tolist()
+    )
+    example = longest_of_main_change(compilations)
     brief = (
         where
         if all(compilation.in_step or compilation.cut for compilation in compilations)
@@ -122,15 +92,15 @@ def recompilation(facts: Facts) -> Finding | None:
     )
     is_one_each = count in (1, len(numbers))
     brief = f"a compilation {brief}" if is_one_each else f"{count} compilations {brief}"
-    title = _title(compilations, where)
+    title = title_text(compilations, where)
     fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     detail = (
-        f"{_duration_text(compilations, total, '' if where in title else where)}; "
+        f"{duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken_ps, total)}"
     )
     if len(fix.unknown_launches):
         detail += ", and the time of a later run is unknown"
-    detail += f".{_change_text(compilations, example)}"
+    detail += f".{change_text(compilations, example)}"
     if example is None and variants > 1:
         detail += (
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
@@ -140,7 +110,15 @@ def recompilation(facts: Facts) -> Finding | None:
         title,
         brief,
         detail,
-        _advice(facts, compilations, example, debug_cause, annotation, numbers, variants),
+        _advice(
+            facts,
+            compilations,
+            example,
+            None if "StepTrace" in (debug_cause.get("cause") or "") else frame,
+            annotation,
+            numbers,
+            variants,
+        ),
         cost,
         {
             "compiles": count,
@@ -160,21 +138,13 @@ def recompilation(facts: Facts) -> Finding | None:
             "difference": difference_text(example.diff) if example else None,
             "annotation": annotation,
             "cause": debug_cause.get("cause"),
-            "frame": debug_cause.get("frame"),
+            "frame": frame,
         },
         longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
         "once" if len(steps) == 1 or count == 1 else facts.frequency_of(steps),
         fix,
         waits_for=brief if count == 1 else "compilations",
     )
-
-
-def _duration_text(compilations: Sequence[_Compilation], total_ps: int, where: str) -> str:
-    """`Compiling takes 318 ms`, `5 compilations in steps 6 and 9 take 7.71 s (1 unfinished)`."""
-    subject = f"{plural(len(compilations), 'compilation')} {where}".rstrip()
-    verb = "takes" if len(compilations) == 1 else "take"
-    clause = "Compiling takes" if subject == "1 compilation" else f"{subject} {verb}"
-    return f"{clause} {brief_time(total_ps)}{_cut_text(compilations)}"
 
 
 def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
@@ -188,11 +158,11 @@ def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
     )
 
 
-def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
+def _compilations(facts: Facts, indices: Sequence[int]) -> list[Compilation]:
     compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
     causes = facts.sidecars.causes
     return [
-        _Compilation(
+        Compilation(
             int(compiles.start_ps[index]),
             int(compiles.end_ps[index]),
             int(compiles.cut[index]),
@@ -207,82 +177,18 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
     ]
 
 
-def _where(compilations: Sequence[_Compilation], numbers: Sequence[int], facts: Facts) -> str:
-    """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
-    phrases = [steps_text(numbers, facts.step_count)] if numbers else []
-    outside = [compilation for compilation in compilations if not compilation.in_step]
-    phrases += (
-        ["outside of whole steps" if facts.step_count else "outside of steps"]
-        if any(not compilation.cut for compilation in outside)
-        else []
-    )
-    phrases += [
-        _CUT_PHRASES[cut]
-        for cut in sorted(_CUT_PHRASES)
-        if any(compilation.cut == cut for compilation in outside)
-    ]
-    return join_words(phrases)
-
-
-def _title(compilations: Sequence[_Compilation], where: str) -> str:
-    if len(compilations) > 1:
-        title = f"{len(compilations)} compilations after warm-up"
-        return first_fitting_title(f"{title} {where}", title)
-    name = compilations[0].module or "A graph"
-    return first_fitting_title(f"{name} is compiled {where}", f"A graph is compiled {where}")
-
-
-def _example(compilations: Sequence[_Compilation]) -> _Compilation | None:
-    """The longest compilation with the change that takes most time in total; None if no change is known."""
-    times: Counter[Change] = Counter()
-    for compilation in compilations:
-        if compilation.diff.change:
-            times[compilation.diff.change] += compilation.end_ps - compilation.start_ps
-    if not times:
-        return None
-    [(change, _)] = times.most_common(1)
-    with_change = (compilation for compilation in compilations if compilation.diff.change == change)
-    return max(with_change, key=lambda compilation: compilation.end_ps - compilation.start_ps)
-
-
-def _change_text(compilations: Sequence[_Compilation], example: _Compilation | None) -> str:
-    """What is new in the graphs, as a sentence with a leading space; empty if unknown. `example`: see `_example`."""
-    if example is None or example.diff.change is None:
-        return ""
-    clause = _CHANGE_CLAUSES[example.diff.change]
-    with_change = sum(compilation.diff.change == example.diff.change for compilation in compilations)
-    nearest = example.diff.nearest
-    differences = changes_text(nearest.differences) or slices_text(nearest) if nearest else ""
-    if len(compilations) == 1:
-        return f" {clause[:1].upper()}{clause[1:]}{f': {differences}' if differences else ''}."
-    longest = f": in the longest, {differences}" if differences else ""
-    return f" In {'all' if with_change == len(compilations) else with_change} of them {clause}{longest}."
-
-
-def _cut_text(compilations: Sequence[_Compilation]) -> str:
-    """` (1 begun before the capture, 1 unfinished)`; empty if the capture cuts none of them."""
-    descriptions = ((BEGUN_BEFORE, "begun before the capture"), (UNFINISHED, "unfinished"))
-    counts = [
-        (sum(bool(compilation.cut & bit) for compilation in compilations), text) for bit, text in descriptions
-    ]
-    parts = [text if len(compilations) == 1 else f"{count} {text}" for count, text in counts if count]
-    return f" ({', '.join(parts)})" if parts else ""
-
-
 def _advice(
     facts: Facts,
-    compilations: Sequence[_Compilation],
-    example: _Compilation | None,
-    debug_cause: dict[str, Any],
+    compilations: Sequence[Compilation],
+    example: Compilation | None,
+    frame: str | None,
     annotation: str | None,
     numbers: Sequence[int],
     variants: int,
 ) -> str:
     # The whole graph runs at the end of a step, so the step's annotation does not locate the change.
     phase = None if annotation in step_paths(facts.trace) else annotation
-    location = location_text(
-        None if "StepTrace" in (debug_cause.get("cause") or "") else debug_cause.get("frame"), phase
-    )
+    location = location_text(frame, phase)
     if example is not None and example.diff.change is not None:
         differences = example.diff.nearest.differences if example.diff.nearest else ()
         types = types_text((difference.before, difference.after) for difference in differences)

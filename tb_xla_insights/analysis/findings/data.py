@@ -215,9 +215,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _transfer_brief(to_device, sends, is_per_step),
         f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}{elsewhere.text}.",
-        _advise_sending(facts)
-        if sends
-        else "Read less from the device, and later: add up on the device, and fetch many values at once.",
+        _advise_sending(facts) if sends else "Read less from the device, later, and many values at once.",
         cost,
         {
             "to_device_idle_ps": send_ps,

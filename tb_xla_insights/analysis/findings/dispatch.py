@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.facts import Facts, Mean
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report
+from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
@@ -69,7 +69,12 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         waits_for = "the host, which waits between launches"
         # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
         fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
-    if unqueued_ps:
+    if unqueued_ps and not _is_requested(facts.trace, unqueued.longest_wait):
+        advice = advice or (
+            "Give each execution more to do, so that launching takes less of a step: the runtime itself waits in "
+            f"{unqueued.longest_wait} until it has carried out the launch before."
+        )
+    elif unqueued_ps:
         location = f" ({unqueued.longest_wait})" if unqueued.longest_wait else ""
         advice = advice.removesuffix(".") + "; d" if advice else "D"
         advice += f"o not wait for results between launches{location}, so that the host runs ahead."
@@ -122,6 +127,11 @@ def _idle_text(clauses: Iterable[tuple[Mean, str]]) -> str:
     return ", and ".join(
         f"{time}{mean.unit} {condition}" for time, (mean, condition) in zip(times, ordered, strict=True)
     )
+
+
+def _is_requested(trace: Trace, wait: str | None) -> bool:
+    """Whether the program asks for waits of this name; also if the name is not known."""
+    return wait is None or wait in {trace.name(row) for row in find_blocking_waits(trace).tolist()}
 
 
 def _mostly_in(waiting: Waiting) -> str:

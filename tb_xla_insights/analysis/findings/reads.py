@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.english import lower_first, mean_text, plural
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share
@@ -198,11 +198,36 @@ def _advice(facts: Facts, reads: bool, waits: bool) -> str:
             f"Keep the value on the device: {change} ({instead}), or decide by a value of an earlier step."
         )
     elif reads:
+        trips = _round_trips_per_step(facts.trace)
+        if trips >= _MANY_ROUND_TRIPS:
+            at_once = f" ({facts.words.one_read})" if facts.words.one_read else ""
+            advice.append(
+                f"Fetch what a step reads in {mean_text(trips)} round trips at once{at_once}, after its last launch."
+            )
         advice.append(
             "Read a result that each step needs after the next step's launch, so that the device works meanwhile"
             f"{facts.words.or_closure}; read what is only logged every tenth step."
         )
     return " ".join(advice)
+
+
+_MANY_ROUND_TRIPS = 1.5
+"""From this mean number of round trips on, most steps have two or more."""
+
+
+def _round_trips_per_step(trace: Trace) -> float:
+    """How often a step waits for values: its reads that cut no graph, of which those count once between which nothing
+    is launched."""
+    early, steps = find_early_executions(trace), find_steps(trace)
+    reads = np.setdiff1d(early.reads, early.read)
+    step = last_steps_before(trace, reads)
+    launch_ps = np.sort(trace.start_ps[find_launches(trace).row])
+    launches_before, launches_until = (
+        np.searchsorted(launch_ps, times[reads]) for times in (trace.start_ps, trace.end_ps)
+    )
+    is_new = np.ones(len(reads), np.bool_)
+    is_new[1:] = (step[1:] != step[:-1]) | (launches_before[1:] > launches_until[:-1])
+    return float((is_new & (step >= 0)).sum()) / len(steps) if steps else 0.0
 
 
 def _location_of_reads_within_step(facts: Facts) -> str | None:
