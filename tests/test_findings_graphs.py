@@ -179,7 +179,11 @@ class TestSyncEveryStep:
         tpu = loop()
         for i in range(4):
             tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
-        assert findings(tpu.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
+        finding = findings(tpu.trace())["sync_every_step"]
+        assert finding.detail.endswith("; no device idles in them.")
+        assert finding.advice.startswith(
+            "Read in another thread, or a step later still: the device has its next work"
+        )
 
     def test_reads_while_the_device_works_on_the_next_step_are_no_finding(self) -> None:
         """The device is the bottleneck, and the host reads long before it has to launch again."""
@@ -206,8 +210,11 @@ class TestSyncEveryStep:
         assert "out of Training_Step/forward at train.py:9 (" in advice
 
     def test_advice_on_reads_holds_for_training_and_inference(self) -> None:
-        """A result that each step returns cannot be read less often, but later."""
-        assert findings(with_reads(4).trace())["sync_every_step"].advice == (
+        """A result that each step returns cannot be read less often, but later. The read ends with the run."""
+        tpu = loop(device=200)
+        for i in range(4):
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 155)
+        assert findings(tpu.trace())["sync_every_step"].advice == (
             "Read a result that each step needs after the next step's launch, so that the device works meanwhile, or "
             "in xm.add_step_closure(…, run_async=True); read what is only logged every tenth step."
         )

@@ -8,29 +8,25 @@ import numpy as np
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
-from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
+from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_intervals,
     blocking_waits_report,
     find_blocking_waits,
 )
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
-    last_steps_before,
     reads_report,
 )
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.english import lower_first, mean_text, plural
+from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share
@@ -85,7 +81,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
             causes,
         )
         + _delay_text(delay_ps, reads, count),
-        _advice(facts, reads, waits),
+        advise_reading_later(facts, reads, waits),
         int(taken_ps.sum()),
         {key: value for key, value in read_report.items() if key != "most_steps"}
         | {"waits": wait_report["waits"], "steps_with_waits": wait_report["steps_with_waits"]},
@@ -177,78 +173,6 @@ def _title(read_share: float, wait_share: float) -> str:
         else (wait, f"{share(read_share)} read from")
     )
     return f"{first} the device, {second} it"
-
-
-def _advice(facts: Facts, reads: bool, waits: bool) -> str:
-    advice = []
-    if waits:
-        advice.append(
-            f"Take {waiting_call(facts)} out of the step, so that the host launches the next step meanwhile; to "
-            "measure, wait every tenth step or once at the end."
-        )
-    if reads and (location := _location_of_reads_within_step(facts)):
-        torch = facts.framework.startswith("torch")
-        change = (
-            f"take .item(), print or a comparison out of {location}"
-            if torch
-            else f"do not read it in {location}"
-        )
-        instead = "torch.where in place of if" if torch else "a choice on the device in place of if"
-        advice.append(
-            f"Keep the value on the device: {change} ({instead}), or decide by a value of an earlier step."
-        )
-    elif reads:
-        trips = _round_trips_per_step(facts.trace)
-        if trips >= _MANY_ROUND_TRIPS:
-            at_once = f" ({facts.words.one_read})" if facts.words.one_read else ""
-            advice.append(
-                f"Fetch what a step reads in {mean_text(trips)} round trips at once{at_once}, after its last launch."
-            )
-        advice.append(
-            "Read a result that each step needs after the next step's launch, so that the device works meanwhile"
-            f"{facts.words.or_closure}; read what is only logged every tenth step."
-        )
-    return " ".join(advice)
-
-
-_MANY_ROUND_TRIPS = 1.5
-"""From this mean number of round trips on, most steps have two or more."""
-
-
-def _round_trips_per_step(trace: Trace) -> float:
-    """How often a step waits for values: its reads that cut no graph, of which those count once between which nothing
-    is launched."""
-    early, steps = find_early_executions(trace), find_steps(trace)
-    reads = np.setdiff1d(early.reads, early.read)
-    step = last_steps_before(trace, reads)
-    launch_ps = np.sort(trace.start_ps[find_launches(trace).row])
-    launches_before, launches_until = (
-        np.searchsorted(launch_ps, times[reads]) for times in (trace.start_ps, trace.end_ps)
-    )
-    is_new = np.ones(len(reads), np.bool_)
-    is_new[1:] = (step[1:] != step[:-1]) | (launches_before[1:] > launches_until[:-1])
-    return float((is_new & (step >= 0)).sum()) / len(steps) if steps else 0.0
-
-
-def _location_of_reads_within_step(facts: Facts) -> str | None:
-    """The annotation below the step in which the program reads before the last launch of the step, if most of the reads
-    that cut no graph do so; with the line that breaks a graph of torch.compile because of the read. Values for logging
-    are read after all launches."""
-    trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
-    reads = np.setdiff1d(early.reads, early.read)
-    origin_ps = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
-    last_origin_ps = np.full(len(find_steps(trace)) + 1, -1, np.int64)  # the last element: outside of steps
-    inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)
-    np.maximum.at(last_origin_ps, launches.step[inside], origin_ps[inside])
-    rows = reads[last_origin_ps[last_steps_before(trace, reads)] > trace.end_ps[reads]]
-    annotations = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
-    is_below_step = (annotations >= 0) & ~np.isin(annotations, step_annotation_rows(trace))
-    paths = enclosing_paths(trace, annotations[is_below_step].tolist())
-    if 2 * len(paths) <= len(reads) or (path := most_common(paths)) is None:
-        return None
-    breaks = facts.sidecars.breaks.reasons if facts.sidecars.breaks else []
-    lines = [row["place"] for row in breaks if ".item()" in (row["reason"] or "") and row["place"]]
-    return f"{path} at {lines[0].partition(' in ')[0]}" if lines else path
 
 
 def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
