@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from build import trace_of
-from captures import Core, capture, session, thread
+from captures import Core, capture, real_trace, session, thread
 from launching import US, Tpu
 from synthetic import transformer
 from synthetic.writer import Space
@@ -244,3 +244,12 @@ def test_a_document_of_thousands_of_ops_is_small(tmp_path: Path) -> None:
     document = device_view(session(tpu_trace(tmp_path, [executions])))
     assert document["total"]["op_count"] == 4_000
     assert len(gzip.compress(json.dumps(document).encode())) < 60_000
+
+
+def test_ops_that_repeat_are_one_in_sentences(shared_traces: Path) -> None:
+    unrolled = session(real_trace(shared_traces / "tpu/vllm_qwen3_step"))
+    document = device_view(unrolled, "0.0", "all")
+    first = document["ops"]["repeated"][0]
+    assert document["repeated"][first]["name"] == "64 × convolution fusion"
+    assert document["repeated"][first]["self_ps"] // 10**7 == 2_222  # MergedColumnParallelLinear
+    assert document["ops"]["repeated"].count(first) == 64

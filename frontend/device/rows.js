@@ -48,6 +48,7 @@ export function opRows(document) {
   const divideBy = divisor(document);
   /** @type {Map<string, number>} */
   const occurrences = new Map();
+  const repeatedOps = document.repeated.map(({ self_ps, ...group }) => ({ ...group, ps: self_ps / divideBy }));
   return ops.op.map((op, index) => {
     const occurrence = (occurrences.get(op) ?? 0) + 1;
     occurrences.set(op, occurrence);
@@ -73,6 +74,7 @@ export function opRows(document) {
         flops === null || !ops.self_ps[index] || ops.kind[index] !== 'work'
           ? null
           : flops / (ops.self_ps[index] * 1e-12),
+      repeated: repeatedOps[ops.repeated[index]] ?? null,
       run: run && { row: rows[run[0]], start_ps: run[1], depth: run[2], duration_ps: run[3] },
     };
   });

@@ -2,7 +2,7 @@
 
 import { h } from '../lib/dom.js';
 import { cutMiddle, headlineTime, MISSING, plural, share, timeText } from '../lib/format.js';
-import { ownName } from '../lib/path-names.js';
+import { shortPathNames } from '../lib/path-names.js';
 import { groupBy, total } from '../lib/totals.js';
 import { missingPeaksText } from './peaks.js';
 import { annotationPaths, divisor, isInRow, isNearRoof, roundTree } from './rows.js';
@@ -12,6 +12,10 @@ import { annotationPaths, divisor, isInRow, isNearRoof, roundTree } from './rows
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('../lib/routes').BoundBy} BoundBy */
+/**
+ * An op in all of its annotations, or ops that repeat (without `op`).
+ * @typedef {Pick<OpRow, 'ps'|'flops_share'|'bytes_share'> & {name: string, op?: string}} MergedOps
+ */
 
 /** @type {Record<BoundBy, string>} */
 const BOUND_TEXTS = {
@@ -45,8 +49,9 @@ const wholeText = (document) => {
 };
 
 /**
- * An op's share of its roof: `, at 93 % of HBM bandwidth`; empty if that is not known, as for a slice without FLOPs.
- * @param {OpRow} row
+ * The share of their roof that ops reach: `, at 93 % of HBM bandwidth`; empty if that is not known, as for a slice
+ * without FLOPs.
+ * @param {MergedOps} ops
  */
 function roofShareText({ flops_share, bytes_share }) {
   if (!flops_share && bytes_share === null) return '';
@@ -79,11 +84,9 @@ function mainRow(tree, total_ps) {
   return row.ps >= NEARLY_ALL_SHARE * total_ps && leaf.ps >= MIN_NAMED_SHARE * total_ps ? leaf : row;
 }
 
-/** @param {TreeRow} row @param {Set<string>} annotations their paths @param {boolean} [startsSentence] */
-const nameOf = (row, annotations, startsSentence = false) =>
-  row.path === null
-    ? `${startsSentence ? 'W' : 'w'}ork without an annotation`
-    : ownName(row.path, annotations);
+/** @param {TreeRow} row @param {Map<string, string>} names by path @param {boolean} [startsSentence] */
+const nameOf = ({ path }, names, startsSentence = false) =>
+  path === null ? `${startsSentence ? 'W' : 'w'}ork without an annotation` : names.get(path) ?? path;
 
 /**
  * The sentence in parts; bold parts are in arrays.
@@ -120,7 +123,7 @@ export function verdictParts(document, tree, rows, rest) {
     if (shareOfBound(bound) > 0.5 && longest) {
       return [
         bold(share(shareOfBound(bound))),
-        ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
+        ` of ${wholeText(document)} ${text}; ${timeClause(longest, longest.name)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
           ? [' The other ops run at ', bold(share(verdict.roof_share)), ' of the roofline.']
           : []),
@@ -129,6 +132,7 @@ export function verdictParts(document, tree, rows, rest) {
   }
   const rounded = roundTree(tree);
   const annotations = annotationPaths(document);
+  const names = shortPathNames([...annotations].filter(Boolean), annotations);
   /** The share that the tree prints. @param {TreeRow} row */
   const shareOf = (row) => share(rounded.get(row)?.share || row.ps / total_ps);
   const largest = mainRow(tree, total_ps);
@@ -144,9 +148,9 @@ export function verdictParts(document, tree, rows, rest) {
           bold(share(document.category_ps[0] / sums.self_ps)),
           ` of ${wholeText(document)}, ${row.ps < total_ps ? 'nearly all of ' : ''}which has no annotation`,
         ]
-      : [bold(nameOf(row, annotations, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
-  const opSentence = (/** @type {OpRow} */ op) =>
-    ` ${cutMiddle(op.op, MAX_NAME_LETTERS)} alone is ${timeText(op.ps)}${roofShareText(op)}.`;
+      : [bold(nameOf(row, names, true)), ' takes ', bold(shareOf(row)), ` of ${wholeText(document)}`];
+  const opSentence = (/** @type {MergedOps} */ ops) =>
+    ` ${timeClause(ops, cutMiddle(ops.name, MAX_NAME_LETTERS))}${roofShareText(ops)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
       return [...mainClause(largest), ' at ', bold(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
@@ -179,7 +183,7 @@ export function verdictParts(document, tree, rows, rest) {
           'The ops run at ',
           bold(share(verdict.roof_share)),
           ' of the roofline; ',
-          bold(nameOf(largest, annotations)),
+          bold(nameOf(largest, names)),
           `, ${BOUND_TEXTS[largest.bound_by]}, takes ${shareOf(largest)} of ${wholeText(document)}.`,
         ];
   }
@@ -187,11 +191,11 @@ export function verdictParts(document, tree, rows, rest) {
     return [
       ...knownSentence,
       '; most time beyond the roofline is in ',
-      bold(nameOf(farthest, annotations)),
+      bold(nameOf(farthest, names)),
       `: ${shareOf(farthest)} of the ${timeName(document)}${ratesText(farthest).replace(' at', ', at')}.`,
     ];
   }
-  const op = rows[verdict.op];
+  const [op] = mergeOpRows(rows.slice(verdict.op, verdict.op + 1));
   return [
     ...mainClause(farthest),
     `${ratesText(farthest)}: ${BOUND_TEXTS[farthest.bound_by]}.${op ? opSentence(op) : ''}`,
@@ -199,14 +203,18 @@ export function verdictParts(document, tree, rows, rest) {
 }
 
 /**
- * Merges the rows of each op, the op with most time first: an op with several annotations has a row in each. Rows
- * without a program are not merged: they may be different kernels of one name.
+ * Merges the rows of each op, and of ops that repeat, those with most time first: an op with several annotations has a
+ * row in each. Rows without a program are not merged: they may be different kernels of one name.
  * @param {OpRow[]} rows
+ * @returns {MergedOps[]}
  */
 const mergeOpRows = (rows) =>
-  [...groupBy(rows, ({ id, op, program }) => (program ? `${op}\n${program}` : id)).values()]
-    .map((rowsOfOp) => ({ ...rowsOfOp[0], ps: total(rowsOfOp, 'ps') }))
+  [...groupBy(rows, ({ id, op, program, repeated }) => repeated ?? (program ? `${op}\n${program}` : id)).values()]
+    .map(([row, ...others]) => row.repeated ?? { ...row, name: row.op, ps: total([row, ...others], 'ps') })
     .sort((a, b) => b.ps - a.ps);
+
+/** `dot.1 alone is 30.000 ms`, `64 × dot take 30.000 ms` @param {MergedOps} ops @param {string} name */
+const timeClause = ({ op, ps }, name) => `${name} ${op === undefined ? 'take' : 'alone is'} ${timeText(ps)}`;
 
 /** Why the distance to the roofline is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
 function unknownReason({ peaks, chosen: { category } }, rows) {

@@ -148,7 +148,7 @@ export interface BelowRoof {
   known_ps: number;
   /** The annotation's time beyond what its FLOPs and bytes take at the peaks. */
   below_ps: number;
-  /** Its largest op, as an index into `ops`; -1: not listed. */
+  /** Its largest op, or one of the ops that repeat with most time, as an index into `ops`; -1: not listed. */
   op: number;
 }
 
@@ -738,6 +738,8 @@ export interface DeviceAnswer {
   whole_steps: number;
   /** The listed ops. */
   ops: OpColumns;
+  /** The ops that repeat, if one of them is listed. */
+  repeated: RepeatedOps[];
   /** Names of their programs. */
   programs: string[];
   /** Their lines of Python. */
@@ -2136,6 +2138,8 @@ export interface OpColumns {
   kind: OpKind[];
   /** Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
   run: ([number, number, number, number] | null)[];
+  /** The ops that repeat, with which it is one in sentences, as an index into `repeated`; -1: it does not repeat. */
+  repeated: number[];
 }
 
 /** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
@@ -2512,6 +2516,18 @@ export interface PropagationStep {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
+}
+
+/** Ops that repeat, such as those of the layers of an unrolled model, listed or not. Shares are `null` if not known. */
+export interface RepeatedOps {
+  /** Their number and category: `64 × convolution fusion`. */
+  name: string;
+  /** Own time. */
+  self_ps: number;
+  /** FLOP/s as a share of the peak. */
+  flops_share: number | null;
+  /** Bytes/s of the main memory as a share of the peak. */
+  bytes_share: number | null;
 }
 
 /** Ops of one annotation and bound that are not listed. */

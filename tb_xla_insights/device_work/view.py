@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.propagation.path_names import with_outer_paths
 from tb_xla_insights.analysis.propagation.tree import capture_rows
-from tb_xla_insights.device_work.document import work_document
+from tb_xla_insights.device_work.document import sum_rows, work_document
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
 from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories
 from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
+from tb_xla_insights.device_work.roofline import Roof
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
 from tb_xla_insights.trace.model import SessionTrace
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
         BelowRoof,
         DeviceAnswer,
         ListedOps,
+        RepeatedOps,
         RestOps,
         ShownWork,
         WorkChoices,
@@ -157,6 +160,7 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
     paths += sorted({row["path"] for row in listed_ops if row["path"] is not None} - set(paths))
     path_index: dict[str | None, int] = {path: index for index, path in enumerate(paths)} | {None: -1}
     total = sums["total"]
+    repeated = _repeated(ops, Roof(sums["peaks"]["flops_per_s"], sums["peaks"]["bytes_per_s"]))
     if work.executions is None:
         executions = sum(row["executions"] for row in ops)
     else:
@@ -180,13 +184,13 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         },
         "paths": paths,
         "tree": _tree(sums["annotations"], path_index, extents),
-        **_op_columns(listed_ops, categories, path_index, work.occurrences),
+        **_op_columns(listed_ops, categories, path_index, work.occurrences, repeated),
         "rest": _rest(ops[len(listed_ops) :], path_index),
         "ops_without_flops": [
             {"op": row["op"], "self_ps": row["self_ps"]}
             for row in sums["ops_without_flops"][:_MAX_OPS_WITHOUT_FLOPS]
         ],
-        "verdict": _verdict(ops, len(listed_ops), path_index),
+        "verdict": _verdict(ops, len(listed_ops), path_index, repeated),
     }
 
 
@@ -254,6 +258,7 @@ def _op_columns(
     categories: Sequence[str],
     path_index: Mapping[str | None, int],
     occurrences: Mapping[Key, Occurrence],
+    repeated: Mapping[int, RepeatedOps],
 ) -> ListedOps:
     """Returns the columns of the listed ops (`ops`), and the texts that they refer to by index."""
     programs: dict[str, int] = {}
@@ -263,6 +268,8 @@ def _op_columns(
     def index(texts: dict[str, int], text: str) -> int:
         return texts.setdefault(text, len(texts))
 
+    groups = {id(repeated[number]): repeated[number] for number in range(len(rows)) if number in repeated}
+    group_index = {group: position for position, group in enumerate(groups)}
     category_index = {category: position for position, category in enumerate(categories)}
     occurrences_of_rows = [occurrences.get((row["program"], row["op"], row["path"])) for row in rows]
     return {
@@ -287,11 +294,34 @@ def _op_columns(
                 else None
                 for longest in occurrences_of_rows
             ],
+            "repeated": [
+                group_index[id(repeated[number])] if number in repeated else -1 for number in range(len(rows))
+            ],
         },
+        "repeated": list(groups.values()),
         "programs": list(programs),
         "sources": list(sources),
         "rows": list(timeline_rows),
     }
+
+
+def _repeated(rows: Sequence[Row], roof: Roof) -> dict[int, RepeatedOps]:
+    """Returns the ops that repeat, by the index of each of their rows."""
+    groups: dict[int, RepeatedOps] = {}
+    for group in group_repeated(
+        row | {"annotation": row["path"], "index": index} for index, row in enumerate(rows)
+    ):
+        if op_count(group) > 1:
+            sums = sum_rows(group, roof, 0)
+            flops_share, bytes_share = _rounded([sums["flops_share"], sums["bytes_share"]])
+            shown: RepeatedOps = {
+                "name": group_name(group),
+                "self_ps": sums["self_ps"],
+                "flops_share": flops_share,
+                "bytes_share": bytes_share,
+            }
+            groups |= dict.fromkeys((row["index"] for row in group), shown)
+    return groups
 
 
 def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[RestOps]:
@@ -309,7 +339,10 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
 
 
 def _verdict(
-    rows: Sequence[Row], listed_count: int, path_index: Mapping[str | None, int]
+    rows: Sequence[Row],
+    listed_count: int,
+    path_index: Mapping[str | None, int],
+    repeated: Mapping[int, RepeatedOps],
 ) -> BelowRoof | None:
     """Returns the document's `verdict`: the annotation whose own ops exceed the roofline by the longest time; None if
     nothing is known of any op. `listed_count`: how many of the rows are listed in `ops`."""
@@ -325,7 +358,11 @@ def _verdict(
     if not known_ps:
         return None
     path = max(below_ps, key=lambda path: below_ps[path])
-    op = next((index for index, row in enumerate(rows[:listed_count]) if row["annotation"] == path), -1)
+    op = max(
+        (index for index, row in enumerate(rows[:listed_count]) if row["annotation"] == path),
+        key=lambda index: repeated[index]["self_ps"] if index in repeated else rows[index]["self_ps"],
+        default=-1,
+    )
     return {
         "path": path_index[path],
         "roof_share": _round(roofline_ps / known_ps),

@@ -131,6 +131,22 @@ class OpColumns(TypedDict):
     """`work`, or why its time is not work."""
     run: list[tuple[int, int, int, int] | None]
     """Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
+    repeated: list[int]
+    """The ops that repeat, with which it is one in sentences, as an index into `repeated`; -1: it does not repeat."""
+
+
+class RepeatedOps(TypedDict):
+    """Ops that repeat, such as those of the layers of an unrolled model, listed or not. Shares are `null` if not
+    known."""
+
+    name: str
+    """Their number and category: `64 × convolution fusion`."""
+    self_ps: int
+    """Own time."""
+    flops_share: float | None
+    """FLOP/s as a share of the peak."""
+    bytes_share: float | None
+    """Bytes/s of the main memory as a share of the peak."""
 
 
 class ListedOps(TypedDict):
@@ -138,6 +154,8 @@ class ListedOps(TypedDict):
 
     ops: OpColumns
     """The listed ops."""
+    repeated: list[RepeatedOps]
+    """The ops that repeat, if one of them is listed."""
     programs: list[str]
     """Names of their programs."""
     sources: list[str]
@@ -182,7 +200,7 @@ class BelowRoof(TypedDict):
     below_ps: int
     """The annotation's time beyond what its FLOPs and bytes take at the peaks."""
     op: int
-    """Its largest op, as an index into `ops`; -1: not listed."""
+    """Its largest op, or one of the ops that repeat with most time, as an index into `ops`; -1: not listed."""
 
 
 class ShownWork(ListedOps):

@@ -65,6 +65,19 @@ test('the verdict names the annotation that is farthest below the roof', () => {
   assert.match(verdictOf(waits), /op time only waits for callbacks or asynchronous ops; fusion\.2 alone/);
 });
 
+test('ops that repeat are named as one', () => {
+  const answer = answerWith();
+  answer.repeated = [{ name: '64 × fusion', self_ps: 40 * MS, flops_share: 0.1, bytes_share: 0.5 }];
+  answer.ops.repeated[1] = 0;
+  assert.match(verdictOf(answer), / 64 × fusion take 40\.000 ms, at 50\.0 % of HBM bandwidth\.$/);
+});
+
+test('an annotation is named by the shortest ending of its path that no other has', () => {
+  const { paths } = answerWith();
+  const ambiguous = paths.map((path) => path.replace('step/loss', 'step/attention'));
+  assert.match(verdictOf(answerWith({ paths: ambiguous })), /^layers\/attention takes 36\.1/);
+});
+
 test('a name with a slash is named whole', () => {
   const { paths } = answerWith();
   const slashes = paths.map((path) => path.replace('layers/attention', 'layers/self/attention'));
