@@ -3240,11 +3240,11 @@ export interface Verdict {
   details: string;
   /** That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be done. */
   severity: VerdictSeverity;
-  /** Id of the finding about what the devices wait for most, or that they are the bottleneck. */
+  /** Id of the finding about what the devices wait for most, or that they are the bottleneck; `null` without one. */
   cause: string | null;
-  /** Id of the mistake with the largest gain, if that is at least 3 %. */
+  /** Id of the mistake with the largest gain, if that is at least 3 %; else `null`. */
   fix: string | null;
-  /** Id of the finding about what sets the pace after that. */
+  /** Id of the finding about what sets the pace after that; `null` without one. */
   then: string | null;
 }
 

@@ -123,8 +123,8 @@ class Verdict(TypedDict):
     """That of the worst finding in it; without one, how much the sentences matter: `good` if nothing needs to be
     done."""
     cause: str | None
-    """Id of the finding about what the devices wait for most, or that they are the bottleneck."""
+    """Id of the finding about what the devices wait for most, or that they are the bottleneck; `null` without one."""
     fix: str | None
-    """Id of the mistake with the largest gain, if that is at least 3 %."""
+    """Id of the mistake with the largest gain, if that is at least 3 %; else `null`."""
     then: str | None
-    """Id of the finding about what sets the pace after that."""
+    """Id of the finding about what sets the pace after that; `null` without one."""
