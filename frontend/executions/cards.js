@@ -39,9 +39,9 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
   const costText = (/** @type {ExecutionRow[]} */ rows, /** @type {CostName} */ key) =>
     timeCell(costOf(rows, key, 'step', core_steps), unit);
   const unit = columnUnit(items, ({ rows }) => costOf(rows, 'host_ps', 'step', core_steps));
-  /** @param {number} runCount */
-  function runsText(runCount) {
-    const runs = runCount / (core_steps ?? 1);
+  /** @param {ExecutionRow[]} rows */
+  function runsText(rows) {
+    const runs = core_steps ? total(rows, 'per_step') : total(rows, 'count');
     return digits(runs, Number.isInteger(runs) ? 0 : 2);
   }
   return tableCard(
@@ -53,7 +53,7 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
       columns: [
         definedColumn(TABLES.executions.kind, { field: (/** @type {typeof items[number]} */ { name }) => name }),
         definedColumn(TABLES.executions.count, {
-          cell: (/** @type {typeof items[number]} */ item) => runsText(item.count),
+          cell: (/** @type {typeof items[number]} */ item) => runsText(item.rows),
         }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
@@ -62,7 +62,7 @@ export function kindsCard({ executions, kinds, lead, core_steps }) {
           }),
         ),
       ],
-      foot: ['All', runsText(total(executions, 'count')), ...COSTS.map((key) => costText(executions, key))],
+      foot: ['All', runsText(executions), ...COSTS.map((key) => costText(executions, key))],
     },
     lead ? h('p', { class: 'secondary' }, leadText(lead)) : null,
   );

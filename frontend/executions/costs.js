@@ -24,7 +24,9 @@ export function costOf(rows, key, basis, coreSteps) {
   if (key !== 'device_ps' && !launched.length) return null;
   if (basis === 'total' || (basis === 'step' && !coreSteps)) return sumCosts(rows)[key];
   const meanOf = (/** @type {ExecutionRow[]} */ items, /** @type {(row: ExecutionRow) => number} */ field) =>
-    total(items, field) / (basis === 'run' ? Math.max(1, total(items, 'count')) : (coreSteps ?? 1));
+    basis === 'run'
+      ? total(items, field) / Math.max(1, total(items, 'count'))
+      : total(items, (row) => (field(row) * row.per_step) / row.count);
   const device_ps = meanOf(rows, ({ device_ps: time_ps }) => time_ps);
   if (key === 'device_ps') return device_ps;
   if (key !== 'host_ps') return meanOf(launched, (row) => row[key] * (row.count / knownRuns(row)));
@@ -35,7 +37,7 @@ export function costOf(rows, key, basis, coreSteps) {
  * A session in the table of executions, which may have two.
  * @typedef {object} SessionCosts
  * @property {string} name of the session @property {ExecutionRow[]} rows
- * @property {number|null} coreSteps the divisor that makes its totals those of a step and core; null without steps
+ * @property {number|null} coreSteps whole steps times cores; null without steps
  */
 
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
@@ -60,11 +62,10 @@ const MAX_EXECUTIONS_NOT_WORTH_MERGING = 1.5;
  * the session, in the first case only.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
- * @param {number|null} coreSteps the divisor that makes totals those of a step and core; null without steps
+ * @param {number|null} coreSteps whole steps times cores; null without steps
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, coreSteps) {
-  const sum = sumCosts(rows);
   const small = smallPrograms(rows);
   const now_ps = costOf(rows, 'overhead_ps', 'step', coreSteps) ?? 0;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
@@ -76,8 +77,9 @@ export function savings(rows, fit, coreSteps) {
       then_ps: now_ps - (costOf(small, 'overhead_ps', 'step', coreSteps) ?? 0),
     });
   }
-  const merged_ps = fit && coreSteps ? fit.fixed_ps + fit.slope * (sum.device_ps / coreSteps) : 0;
-  const canMerge = coreSteps && sum.count / coreSteps > MAX_EXECUTIONS_NOT_WORTH_MERGING;
+  const device_ps = costOf(rows, 'device_ps', 'step', coreSteps) ?? 0;
+  const merged_ps = fit ? fit.fixed_ps + fit.slope * device_ps : 0;
+  const canMerge = coreSteps && total(rows, 'per_step') > MAX_EXECUTIONS_NOT_WORTH_MERGING;
   if (fit && canMerge && merged_ps >= 0 && merged_ps < now_ps) {
     results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }

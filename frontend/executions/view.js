@@ -1,7 +1,7 @@
 /** The Executions view: host time of each program's runs, and the device's share of it. */
 
 import { fill, h, labelledSelect } from '../lib/dom.js';
-import { columnUnit, maximum } from '../lib/totals.js';
+import { columnUnit, maximum, total } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { chosenDevices } from '../lib/devices.js';
 import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
@@ -357,7 +357,7 @@ export function executionsView(app) {
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').SessionCosts} source */
   function groupText(kind, rows, { name, coreSteps }) {
-    const perStep = sumCosts(rows).count / (coreSteps ?? 1);
+    const perStep = total(rows, 'per_step');
     return [
       kind,
       sources.length > 1 ? name : '',

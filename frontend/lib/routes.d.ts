@@ -1042,6 +1042,8 @@ export interface ExecutionRow {
   causes: Cause[];
   /** How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each. */
   join: string;
+  /** Number of runs that a whole step launches on a core: the factor from the mean of a run to that of a step and core. 0 if no whole step launched a run. */
+  per_step: number;
 }
 
 /** `data/executions`: what the host launches. */
@@ -1050,7 +1052,7 @@ export interface Executions {
   executions: ExecutionRow[];
   /** Sums of the programs, by what launched them. */
   kinds: Partial<Record<ExecutionKind, Sums>>;
-  /** The number that sums over runs are divided by for means per step and core; `null` if no whole step launched a run. */
+  /** Whole steps times cores; `null` if no whole step launched a run. */
   core_steps: number | null;
   /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
   fixed: FixedCost | null;

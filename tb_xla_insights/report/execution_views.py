@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from tb_xla_insights.report.merge.tables import MergedPrograms
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
+    count_runs_in_steps,
     idle_between_programs,
     sum_of_idle,
     sum_of_runs,
@@ -55,10 +57,10 @@ def executions(
     _MAX_RUNS runs of one step with their number.
 
     `step` is an index into the report's `steps` (None: the one of `default_step`, of the hosts of `devices`). `devices`
-    (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. `core_steps`, by
-    which sums over device runs are divided for means per step and core, is the number of all runs over the mean number
-    of runs of a whole step on a core: runs outside of whole steps change the mean time of a run, but not the number of
-    runs per step. It is None if no whole step launched a run.
+    (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. Means per step and core
+    are the mean run of each program, times its runs that a whole step launches on a core (`per_step`): runs outside of
+    whole steps change the mean run of their program only. `core_steps`: whole steps times cores; None if no whole step
+    launched a run.
 
     Raises InputError for a step that does not exist."""
     report = whole_report(session)
@@ -104,7 +106,15 @@ def step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
 
 def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     programs, launching = _programs_and_launching(session, device_ids)
-    rows: list[Any] = [{**row, "join": joins_text(row["joins"])} for row in programs]
+    core_steps, runs_in_steps = _runs_in_steps(session, device_ids)
+    rows: list[Any] = [
+        {
+            **row,
+            "join": joins_text(row["joins"]),
+            "per_step": runs_in_steps[row["program"]] / core_steps if core_steps else 0,
+        }
+        for row in programs
+    ]
     kinds: dict[ExecutionKind, Any] = {}
     for row in rows:
         sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
@@ -114,7 +124,7 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     return {
         "executions": rows,
         "kinds": kinds,
-        "core_steps": _core_steps(session, device_ids),
+        "core_steps": core_steps,
         "fixed": launching["fixed"],
         "between": between[:_MAX_PROGRAM_PAIRS],
         "between_count": len(between),
@@ -141,16 +151,15 @@ def _programs_and_launching(
     return programs.rows(), merge_launching([launching_report(host, device_ids) for host in hosts])
 
 
-def _core_steps(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
-    """`core_steps` of `executions`: the number of steps times cores that all runs correspond to, at the mean number of
-    runs of a whole step on a core."""
-    counts = (
-        view_data_of_hosts(session, "runs")
-        if device_ids is None
-        else [count_runs(trace, device_ids) for trace in session.traces]
-    )
+def _runs_in_steps(session: SessionTrace, device_ids: _DeviceIds) -> tuple[int | None, Counter[str]]:
+    """`core_steps` of `executions`, and the number of runs that whole steps launched, by program."""
+    if device_ids is None:
+        counts, by_program = view_data_of_hosts(session, "runs"), view_data_of_hosts(session, "runs_in_steps")
+    else:
+        counts = [count_runs(trace, device_ids) for trace in session.traces]
+        by_program = [count_runs_in_steps(trace, device_ids) for trace in session.traces]
     runs = sum_of_runs(counts)
-    return runs.total * runs.core_steps / runs.in_steps if runs.in_steps else None
+    return runs.core_steps if runs.in_steps else None, sum(by_program, Counter[str]())
 
 
 def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBetweenPrograms]:

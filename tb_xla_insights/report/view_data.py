@@ -79,10 +79,10 @@ def count_launches_in_steps(trace: Trace) -> Counter[str]:
     return Counter(launches.programs[program].name for program in launches.program[is_counted].tolist())
 
 
-def count_runs_in_steps(trace: Trace) -> Counter[str]:
-    """The number of device runs that whole steps launched, by program."""
+def count_runs_in_steps(trace: Trace, device_ids: frozenset[str] | None = None) -> Counter[str]:
+    """The number of runs, on all cores or on the devices `device_ids`, that whole steps launched, by program."""
     launches = find_launches(trace)
-    programs = launches.runs.program[launches.step_of_run >= 0]
+    programs = launches.runs.program[runs_on(trace, device_ids) & (launches.step_of_run >= 0)]
     return Counter(launches.programs[program].name for program in programs.tolist())
 
 

@@ -15,6 +15,9 @@ class ExecutionRow(Program):
 
     join: str
     """How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each."""
+    per_step: float
+    """Number of runs that a whole step launches on a core: the factor from the mean of a run to that of a step and
+    core. 0 if no whole step launched a run."""
 
 
 class RunColumns(TypedDict):
@@ -51,9 +54,8 @@ class ExecutionSums(TypedDict):
     """The programs."""
     kinds: dict[ExecutionKind, Sums]
     """Sums of the programs, by what launched them."""
-    core_steps: float | None
-    """The number that sums over runs are divided by for means per step and core; `null` if no whole step launched a
-    run."""
+    core_steps: int | None
+    """Whole steps times cores; `null` if no whole step launched a run."""
     fixed: FixedCost | None
     """Fixed cost of an execution; `null` where there are fewer than three runs to fit."""
     between: list[IdleBetweenPrograms]

@@ -12,6 +12,7 @@ const row = (program, device_ps, overhead_ps, more = {}) => ({
   joins: { exact: 10 },
   launches: 10,
   count: 10,
+  per_step: 2,
   device_ps,
   queue_ps: 0,
   overhead_ps,
@@ -21,7 +22,7 @@ const row = (program, device_ps, overhead_ps, more = {}) => ({
 const FORWARD = row('forward', 96_270, 42_750);
 const CLEAN = row('clean-up', 1_180, 23_110);
 
-test('a total is divided by runs, by steps and cores, or not at all', () => {
+test('a cost is of a run, of a step and core, or of all runs', () => {
   const costs = (rows, basis, coreSteps) => COSTS.map((key) => costOf(rows, key, basis, coreSteps));
   assert.deepEqual(costs([FORWARD], 'run', 5), [13_902, 9_627, 0, 4_275]);
   assert.deepEqual(costs([FORWARD, CLEAN], 'step', 5), [32_662, 19_490, 0, 13_172]);
@@ -65,7 +66,8 @@ test('costs add up by column', () => {
 });
 
 test('without small programs their overhead is gone; one execution costs what the fit predicts', () => {
-  const result = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
+  const once = [FORWARD, CLEAN].map((program) => ({ ...program, per_step: 1 }));
+  const result = savings(once, { fixed_ps: 2_000, slope: 0.1 }, 10);
   assert.deepEqual(result.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
     ['without the small program', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
 });
@@ -76,7 +78,7 @@ test('without steps, all executions of a session are not merged into one', () =>
 });
 
 test('there are no savings with one execution per step or without a fit', () => {
-  assert.deepEqual(savings([FORWARD], { fixed_ps: 1, slope: 0 }, 10), []);
+  assert.deepEqual(savings([{ ...FORWARD, per_step: 1 }], { fixed_ps: 1, slope: 0 }, 10), []);
   assert.deepEqual(savings([FORWARD, row('backward', 99, 1)], null, 10), []);
 });
 
