@@ -62,9 +62,7 @@ def test_an_uncertain_gain_is_given_at_best() -> None:
     row = finding(gain_at_worst=0.05)
     assert gain_text(row) == "up to −20.0 % of a step, 100.0 → 80.0 ms"
     assert gain_text(row, usual=90 * MS) == "up to −20.0 % of a step, 90.0 → 72.0 ms"
-    assert (
-        gain_text(finding(kind="limit", gain_at_worst=0.0)) == "up to −20.0 % of what remains, 70.0 → 56.0 ms"
-    )
+    assert gain_text(finding(kind="limit", gain_at_worst=0.0)) == "up to −20.0 % of a step, 100.0 → 80.0 ms"
     assert gain_text(finding(gain_at_worst=0.19)) == "up to −20.0 % of a step, 100.0 → 80.0 ms"
     assert gain_text(finding(gain_at_worst=0.191)) == "−20.0 % of a step, 100.0 → 80.0 ms"
 

@@ -49,7 +49,7 @@ def test_place_of_findings_without_idle_time() -> None:
     simulation = Simulation()
     for number in range(STEPS):
         begin = simulation.now
-        simulation.host("forward", 50)
+        simulation.host("forward", 250)
         simulation.launch(500, marker=True)
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)

@@ -81,8 +81,8 @@ def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() 
 
 
 def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host() -> None:
-    """The gain is a share of the step that remains without the lateness; the step without the limit, too, is that of
-    the pod without the late host."""
+    """The gain is as much time as without the lateness, except on the late host, where loading hides it; the step
+    without the limit, too, is that of the pod without the late host."""
     steady, late = (
         session_report(
             session(
@@ -95,10 +95,11 @@ def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host(
         for delays in ((), (LOADER,))
     )
     steady_gain, late_gain = (
-        next(row["gain"] for row in document["findings"] if row["id"] == "exposed_collectives")
+        next(row["gain"] or 0 for row in document["findings"] if row["id"] == "exposed_collectives")
+        * (document["mistakes"]["step_ps"] or 0)
         for document in (steady, late)
     )
-    assert late_gain == pytest.approx(steady_gain, rel=0.02)
+    assert (1 - 1 / POD.hosts) * steady_gain < late_gain < 1.02 * steady_gain
     remaining, remaining_of_steady = (
         document["mistakes"]["step_without_limit_ps"] for document in (late, steady)
     )

@@ -20,7 +20,7 @@ BUILDING = "the host, which builds the graph"
 def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_once() -> None:
     details = (
         "Fix first: a read inside forward in every step; that brings a step from 20.0 to 17.0 ms. "
-        "Then the pace is set by this wait; without it, a step would go from 17.0 to 8.5 ms. "
+        "Then the pace is set by this wait; without it, a step would go from 17.0 to 8.0 ms. "
         "Once: a compilation in step 35 (4.00 ms)."
     )
     once = replayed(
@@ -43,7 +43,7 @@ def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_
     assert result["severity"] == "warning"
     without_fix = sentences(report_with(limit | {"cost_ps": 20}, replayed("x", "a launch", 0.02)))
     assert (
-        without_fix[1] == f"The pace is set by {BUILDING}; without it, a step would go from 17.0 to 8.5 ms."
+        without_fix[1] == f"The pace is set by {BUILDING}; without it, a step would go from 20.0 to 10.0 ms."
     )
 
 
@@ -56,7 +56,7 @@ def test_an_uncertain_gain_is_told_at_best_with_its_condition() -> None:
     )
     limit = replayed("tracing_bound", BUILDING, 0.5, gain_at_worst=0.1, kind="limit", cost_ps=1)
     assert sentences(report_with(limit))[1] == (
-        f"The pace is set by {BUILDING}; without it, a step would be up to 50 % shorter (17.0 → 8.5 ms)."
+        f"The pace is set by {BUILDING}; without it, a step would be up to 50 % shorter (20.0 → 10.0 ms)."
     )
 
 

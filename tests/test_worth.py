@@ -4,20 +4,24 @@ come before limits unless their gain is small, and one replay gives the cost of 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from captures import Core, capture, session
+import pytest
+from captures import Core, capture, real_trace, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, Tpu, event
 from loops import STEP, loop, us
+from simulated import MARKER, Simulation
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.worth import (
     GROUPS,
+    LIMITS,
     finding_kind,
     group_of,
     has_nothing_to_fix,
@@ -133,14 +137,14 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
     """Steps that the host hands over; the first one reads. The replay's time is the same with and without the device
     work that only remains at worst, but the device idles less with it."""
     tpu = Tpu()
-    for number, at in enumerate((0, 2000)):
+    for number, (at, device) in enumerate(((0, 400), (2000, 600))):
         tpu.step(at, 1000, 5 + 2 * number)
-        tpu.launch(at + 700, (at + 710, 20), (at + 750, 400), by="marker")
+        tpu.launch(at + 700, (at + 710, 20), (at + 750, device), by="marker")
     tpu.launch(1190, (1200, 10), (1220, 200))
     tpu.on_main("PjRtComputationClient::TransferFromDevice", 1415, 10)
     tpu.launch(1700, (1710, 20), (1750, 400), by="marker")
     (early,) = (finding for finding in find_findings(session(tpu.trace())) if finding.id == "early_sync")
-    assert early.step_if_fixed_ps == early.step_if_fixed_at_worst_ps == 1565 * US
+    assert early.step_if_fixed_ps == early.step_if_fixed_at_worst_ps == 1600 * US
 
 
 def test_without_mistakes_nothing_changes() -> None:
@@ -231,3 +235,48 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
     ]
     gained = mistakes["step_ps"] - mistakes["step_if_fixed_ps"]
     assert max(separate_gains, default=0) <= gained <= sum(separate_gains) + len(separate_gains)
+
+
+def test_a_finding_that_another_one_hides_gains_nothing_yet() -> None:
+    """The host builds graphs for 700 us a step, and meanwhile the device waits for a copy for 400 us."""
+    simulation = Simulation()
+    for number in range(STEPS):
+        begin = simulation.now
+        simulation.host("forward", 700)
+        simulation.launch(400, marker=True, op="copy-done.1")
+        simulation.tpu.step(begin, simulation.now - begin, 10 + number)
+    by_id = {finding.id: finding for finding in find_findings(session(simulation.tpu.trace()))}
+    building, stalls = by_id["tracing_bound"], by_id["device_stalls"]
+    assert (stalls.gain, stalls.after) == (0, "tracing_bound")
+    assert building.after is None
+    assert building.gain == pytest.approx(1 - 400 / (700 + MARKER), abs=0.02)
+
+
+def test_a_limit_does_not_count_if_its_idle_time_is_a_mistakes(shared_traces: Path) -> None:
+    """Each step compiles a new function; after the fix the device works all the time. The Python before each
+    compilation is idle time only because the host compiles."""
+    findings = find_findings(session(real_trace(shared_traces / "pairs/jx_scan_loop_bad")))
+    assert "recompilation" in {finding.id for finding in findings}
+    assert not LIMITS & {finding.id for finding in findings}
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_usual_step_has_no_evaluation_that_happened_once(times: int) -> None:
+    """The host evaluates between two annotations, and waits for the result. If it recurs, it is part of the usual
+    step."""
+    simulation = Simulation()
+    for number in range(STEPS):
+        if number and number % 3 == 0 and number // 3 <= times:
+            simulation.host("load_validation_set", 2000)
+            simulation.launch(9000, program="evaluate(9)")
+            simulation.wait("PjRtComputationClient::TransferFromDevice")
+        begin = simulation.now
+        simulation.host("forward", 700)
+        simulation.launch(400, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, 10 + number)
+    mistakes = findings_report(session(simulation.tpu.trace()))["mistakes"]
+    assert mistakes["step_ps"] == pytest.approx(simulation.now * US / STEPS, rel=1e-6)
+    if times == 1:
+        assert us(mistakes["usual_step_ps"]) == pytest.approx(700 + MARKER, abs=2)
+    else:
+        assert mistakes["usual_step_ps"] == mistakes["step_ps"]

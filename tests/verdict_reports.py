@@ -45,7 +45,7 @@ def device(**fields: Any) -> dict[str, Any]:
 
 def report_with(*findings: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """The report of a device that is half busy, in which the host waits in the idle time; its two steps last 20 ms, 17
-    ms without all mistakes."""
+    ms without all mistakes, and 8 ms without the largest limit as well."""
     return {
         "devices": [device()],
         "diagnostics": [],
@@ -55,7 +55,9 @@ def report_with(*findings: dict[str, Any], **fields: Any) -> dict[str, Any]:
             "by_class_ps": {"wait": 90}, "by_kind_ps": {"starved": 90, "queued": 0, "unknown": 0}, "patterns": [],
         },
         "findings": [*findings],
-        "mistakes": {"step_ps": 20 * MS, "usual_step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS},
+        "mistakes": {
+            "step_ps": 20 * MS, "usual_step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 8 * MS,
+        },
         "environment": {"framework": "torch_xla"},
         "outside_span": None,
         "step_idle": {"work_ps": None, "step_ps": None, "idle_ps": None, "by_class_ps": None},

@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 _TITLES: Mapping[FindingGroupName, tuple[str, str]] = {
     "fix": ("Fix", "what your code can avoid, by gain"),
-    "pace": ("Pace", "what sets the pace once the fixes are made; gains as shares of the remaining step"),
+    "pace": ("Pace", "what sets the pace; gains of each alone"),
     "small_fix": ("Smaller fixes", "each gains less than 3 % of a step"),
     "once": ("Once", "what happened once in this capture"),
 }
@@ -72,16 +72,27 @@ class StepChange:
 
 def step_change(finding: Row, report: Row) -> StepChange | None:
     """The step before and after the fix of a finding with a gain; None where nothing can be replayed. The step is the
-    usual one; for what happened once the mean step; for a limit the one that remains without all mistakes."""
+    usual one; for what happened once the mean step."""
     if finding["step_if_fixed_ps"] is None:
         return None
     gain, before_ps, mistakes = finding["gain"] or 0.0, finding["step_ps"], report["mistakes"]
     if finding["recurs"] != "once":
         before_ps = mistakes["usual_step_ps"]
-        if finding["kind"] == "limit":
-            before_ps = mistakes["step_if_fixed_ps"] or finding["step_ps"]
-    is_certain = gain - finding["gain_at_worst"] < MAX_GAIN_SPREAD * gain
-    return StepChange(before_ps, round(before_ps * (1 - gain)), gain, is_certain)
+    return StepChange(before_ps, round(before_ps * (1 - gain)), gain, _is_certain(finding))
+
+
+def change_after_mistakes(limit: Row, report: Row) -> StepChange | None:
+    """The step that remains without all mistakes, before and after the fix of the largest limit; None where nothing can
+    be replayed."""
+    before_ps, after_ps = (report["mistakes"][key] for key in ("step_if_fixed_ps", "step_without_limit_ps"))
+    if not before_ps or after_ps is None:
+        return None
+    return StepChange(before_ps, after_ps, (before_ps - after_ps) / before_ps, _is_certain(limit))
+
+
+def _is_certain(finding: Row) -> bool:
+    gain, gain_at_worst = finding["gain"] or 0.0, finding["gain_at_worst"] or 0.0
+    return gain - gain_at_worst < MAX_GAIN_SPREAD * gain or gain == gain_at_worst
 
 
 def finding_groups(report: Row) -> list[FindingGroup]:
@@ -118,10 +129,9 @@ def _gain_of_all_mistakes(report: Row) -> str:
 def gain_of(finding: Row, report: Row) -> Gain:
     """The gain of fixing a report's finding, at best. (docs/definitions.md, "Findings")
 
-    - A recurring mistake: the share of the usual step, and the usual step before and after the fix.
+    - What recurs: the share of the usual step, and the usual step before and after the fix.
     - A mistake that occurred once: all the time that its fix saves a host, and the mean step before and after the fix.
       The gain as a share would depend on the number of steps in the capture.
-    - A limit: the share of the step that remains without all mistakes.
     - A finding that cannot be replayed: the share of the devices' spans that it explains.
     - A finding that is neither a mistake nor a limit has no gain.
     """
@@ -142,9 +152,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["recurs"] == "once":
         saved_ps = mean_steps_per_host(report) * (change.before_ps - change.after_ps)
         return Gain(f"{up_to}−{time_text(saved_ps, 1)}", "once", f"mean step {change.text}")
-    is_of_rest = finding["kind"] == "limit" and change.before_ps != finding["step_ps"]
-    basis = "of what remains" if is_of_rest else "of a step"
-    return Gain(f"{up_to}{reduction_text(gain)}", basis, change.text)
+    return Gain(f"{up_to}{reduction_text(gain)}", "of a step", change.text)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tb_xla_insights.report.figures import lacks_runs
-from tb_xla_insights.report.finding_text import mean_steps_per_host, step_change
+from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
 from tb_xla_insights.report.verdict_findings import NamedFindings
@@ -24,7 +24,10 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
         return ""
     sentences = [
         f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
-        *(f"{_pace_subject(pace, named, headline)}{_pace_effect(pace, report)}." for pace in named.paces),
+        *(
+            f"{_pace_subject(pace, named, headline)}{_pace_effect(pace, report, named)}."
+            for pace in named.paces
+        ),
         _once_text(report, named),
         "" if is_the_story(report) else outside_text(report),
         *_limitations(report, named),
@@ -53,11 +56,12 @@ def _pace_subject(pace: Row, named: NamedFindings, headline: str) -> str:
     return f"{'Then the' if named.fix else 'The'} pace is set by {name}"
 
 
-def _pace_effect(pace: Row, report: Row) -> str:
-    """`; without it, a step would go from 9.1 to 2.6 ms`; empty for a device that is the bottleneck."""
+def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:
+    """`; without it, a step would go from 9.1 to 2.6 ms`; empty for a device that is the bottleneck. After a fix, the
+    step is the one that remains without the mistakes."""
     if pace["gain"] is None:
         return ""
-    change = step_change(pace, report)
+    change = change_after_mistakes(pace, report) if named.fix else step_change(pace, report)
     if change is None:
         return f"; that is {rounded_share(pace['gain'])} of the devices' time"
     if change.is_certain:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.worth import NO_FAULT, group_of
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
+from tb_xla_insights.report.finding_text import change_after_mistakes
 
 Row = Mapping[str, Any]
 
@@ -74,8 +75,14 @@ def name_findings(report: Row) -> NamedFindings:
     for finding in findings:
         groups.setdefault(group_of(finding["kind"], finding["recurs"], finding["gain"]), []).append(finding)
     bound = next((finding for finding in findings if finding["id"] in NO_FAULT), None)
-    paces = [finding for finding in groups.get("pace", ()) if finding is bound or _is_significant(finding)]
     fix = next(iter(groups.get("fix", ())), None)
+    limits = groups.get("pace", ())
+    if fix is None:
+        paces = [finding for finding in limits if finding is bound or _is_significant(finding)]
+    else:  # the largest limit may gain something only once the mistakes are fixed
+        rest = next(iter(limits), None)
+        change = change_after_mistakes(rest, report) if rest else None
+        paces = [rest] if rest and (change.gain >= INFO_SHARE if change else _is_significant(rest)) else []
     return NamedFindings(
         cause=bound or _find_cause(findings, device_time(report).waits_ps),
         fix=fix,

@@ -13,10 +13,10 @@ from tb_xla_insights.analysis.launches.early_executions import (
     last_steps_before,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.sources import step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.english import mean_text
+from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Trace
 

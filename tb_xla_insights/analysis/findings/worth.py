@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
-from tb_xla_insights.analysis.replay.what_if import Fix, removed_device_ps, step_without
+from tb_xla_insights.analysis.replay.evaluation import single_evaluation
+from tb_xla_insights.analysis.replay.what_if import (
+    Fix,
+    removed_device_ps,
+    step_without,
+    with_certain_device_time,
+)
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
@@ -59,47 +65,86 @@ def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings worth reporting, with `severity`, `gain` and `step_if_fixed_ps` (at best), `gain_at_worst` and
-    `step_if_fixed_at_worst_ps`; in order (`sort_findings`).
+    `step_if_fixed_at_worst_ps`, and `after`; in order (`sort_findings`).
 
-    The gain is the share of a step that the fix saves: for a recurring mistake, of the usual step; for a mistake that
-    happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
-    is the share of the devices' spans that the finding explains; None if that has no cost.
+    The gain is the share of a step that the fix alone saves: of the usual step, or of the mean step for what happened
+    once. If nothing can be replayed, the gain is the share of the devices' spans that the finding explains; None if
+    that has no cost.
     """
-    trace, one_time_fixes = facts.trace, _one_time_fixes(findings)
-    step_ps = step_without(trace)
-    usual_ps = step_without(trace, *one_time_fixes) if one_time_fixes else step_ps
-    ranked: list[Finding] = []
-    for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
+    trace, one_time_fixes = facts.trace, _one_time_fixes(facts.trace, findings)
+    step_ps, usual_ps = step_without(trace), step_without(trace, *one_time_fixes)
+    measured: list[Finding] = []
+    for finding in findings:
         fixed_ps = fixed_at_worst_ps = gain = gain_at_worst = None
         base_ps = 0
         if finding.fix and step_ps and usual_ps:
             best_and_worst_ps = fixed_ps, fixed_at_worst_ps = _fixed_steps_ps(trace, [], finding.fix)
-            base_ps, base_fixes = step_ps, list[Fix]()
-            if finding.id in LIMITS:
-                base_fixes = _fixes_of("mistake", ranked)
-            elif finding.recurs != "once":
-                base_ps, base_fixes = usual_ps, one_time_fixes
-            if base_fixes:
-                base_ps = step_without(trace, *base_fixes) or base_ps
-                best_and_worst_ps = _fixed_steps_ps(trace, base_fixes, finding.fix)
+            base_ps = step_ps
+            if finding.recurs != "once" and one_time_fixes:
+                base_ps = usual_ps
+                best_and_worst_ps = _fixed_steps_ps(trace, one_time_fixes, finding.fix)
             gain, gain_at_worst = _gains(base_ps, *best_and_worst_ps)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
-        # A limit may have no gain because another limit takes over; it is reported for its cost.
-        worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
-        if worth >= _MIN_GAIN.get(finding.id, 0.0) or not (finding.fix or finding.cost_ps):
-            ranked.append(
-                replace(
-                    finding,
-                    severity=severity_of_finding(finding, gain or 0.0),
-                    gain=gain,
-                    gain_at_worst=gain_at_worst,
-                    detail=_detail(trace, finding, step_ps, (gain or 0.0) * base_ps),
-                    step_if_fixed_ps=fixed_ps,
-                    step_if_fixed_at_worst_ps=fixed_at_worst_ps,
-                )
+        measured.append(
+            replace(
+                finding,
+                severity=severity_of_finding(finding, gain or 0.0),
+                gain=gain,
+                gain_at_worst=gain_at_worst,
+                detail=_detail(trace, finding, step_ps, (gain or 0.0) * base_ps),
+                step_if_fixed_ps=fixed_ps,
+                step_if_fixed_at_worst_ps=fixed_at_worst_ps,
             )
-    return sort_findings(ranked)
+        )
+    ranked = [
+        replace(finding, after=_fix_to_make_first(trace, one_time_fixes, finding, measured))
+        for finding in measured
+    ]
+    mistakes = [
+        finding
+        for finding in ranked
+        if finding_kind(finding) == "mistake"
+        and ((finding.gain or 0.0) >= _MIN_GAIN.get(finding.id, 0.0) or not (finding.fix or finding.cost_ps))
+    ]
+    fixes = [with_certain_device_time(fix) for fix in _fixes_of("mistake", mistakes)]
+    limits = [
+        finding
+        for finding in ranked
+        if finding.id in LIMITS and _worth_of_limit(facts, finding, fixes) >= _MIN_GAIN[finding.id]
+    ]
+    return sort_findings([*mistakes, *limits])
+
+
+def _worth_of_limit(facts: Facts, limit: Finding, mistakes: Sequence[Fix]) -> float:
+    """What decides whether a limit is reported. It counts once the mistakes are fixed: its idle time may be theirs, as
+    around a call that compiles. Its cost counts, too, and what it gains after another fix, because that may hide its
+    gain."""
+    gain = _gain_after(facts.trace, mistakes, limit.fix) if limit.fix else None
+    gain = limit.gain or 0.0 if gain is None else gain
+    return max(gain, facts.share(limit.cost_ps), INFO_SHARE if limit.after else 0.0)
+
+
+def _gain_after(trace: Trace, fixes: Sequence[Fix], fix: Fix) -> float | None:
+    """The share that a fix saves of the step that other fixes leave; None if nothing can be replayed."""
+    step_ps, fixed_ps = step_without(trace, *fixes), step_without(trace, *fixes, fix)
+    return (step_ps - fixed_ps) / step_ps if step_ps and fixed_ps is not None else None
+
+
+def _fix_to_make_first(
+    trace: Trace, one_time_fixes: Sequence[Fix], finding: Finding, findings: Sequence[Finding]
+) -> str | None:
+    """The id of the finding without whose fix this one gains nothing yet; with it, it gains INFO_SHARE of the step that
+    remains. Of several, the one that gains most. Device time that may remain after that fix does remain, so that no
+    finding gains a share of a step that may never be so short."""
+    if finding.fix is None or finding.gain is None or finding.gain >= INFO_SHARE or finding.recurs == "once":
+        return None
+    others = [other for other in findings if other.recurs != "once" and (other.gain or 0.0) >= INFO_SHARE]
+    for other in sorted(others, key=lambda other: -(other.gain or 0.0)):
+        fixes = [*one_time_fixes, *([with_certain_device_time(other.fix)] if other.fix else [])]
+        if (_gain_after(trace, fixes, finding.fix) or 0.0) >= INFO_SHARE:
+            return other.id
+    return None
 
 
 def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
@@ -142,9 +187,11 @@ def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[
     return best_ps, max(best_ps, worst_ps)
 
 
-def _one_time_fixes(findings: Sequence[Finding]) -> list[Fix]:
-    """The fixes of all findings that happened once; with them, the mean step is the usual step."""
-    return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
+def _one_time_fixes(trace: Trace, findings: Sequence[Finding]) -> list[Fix]:
+    """The fixes of all that happened once: findings, and an evaluation. With them, the mean step is the usual step."""
+    fixes = [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
+    evaluation = single_evaluation(trace)
+    return [*fixes, evaluation] if evaluation else fixes
 
 
 def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
@@ -220,7 +267,7 @@ def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     saves; and `step_without_limit_ps`, the step also without the largest limit. Times are None if nothing can be
     replayed."""
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
-    one_time_fixes, step_ps = _one_time_fixes(findings), step_without(trace)
+    one_time_fixes, step_ps = _one_time_fixes(trace, findings), step_without(trace)
     fixed_ps = step_without(trace, *mistakes) if mistakes else step_ps
     return {
         "count": sum(

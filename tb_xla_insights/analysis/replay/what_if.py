@@ -301,17 +301,16 @@ def _handed_over_ps(device_ps: int, busy_ps: int, step_count: int) -> int:
     return device_ps + max(device_ps - busy_ps, 0) // max(step_count - 1, 1)
 
 
+def with_certain_device_time(fix: Fix) -> Fix:
+    """The fix without the device time that may remain."""
+    return replace(fix, repeated_launches=NO_LAUNCHES, unknown_launches=NO_LAUNCHES)
+
+
 def _worst_case(fix: Fix) -> Fix:
     """The part of a fix that is certain."""
     uncertain = (*fix.moved_classes, "wait") if fix.blocking_waits or fix.all_waits else fix.moved_classes
     classes = tuple(name for name in fix.classes if name not in uncertain)
-    return replace(
-        fix,
-        classes=classes,
-        repeated_launches=NO_LAUNCHES,
-        unknown_launches=NO_LAUNCHES,
-        own_launches=NO_LAUNCHES,
-    )
+    return replace(with_certain_device_time(fix), classes=classes, own_launches=NO_LAUNCHES)
 
 
 def _device_time_of_steps(trace: Trace, times: ReplayTimes) -> int:

@@ -78,7 +78,7 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
         findings, straggler, mistakes = _without_straggler_causes(findings, straggler, mistakes)
         before = mistakes
         straggler, mistakes = _add_to_mistakes(mistakes, straggler, comparison.table.mean_step_ps)
-        findings, mistakes = _relate_to_remaining_step(findings, before, mistakes)
+        mistakes = _step_without_limit(findings, before, mistakes)
         findings = [*findings, straggler]
         pipeline = _with_late_hosts(pipeline, straggler, comparison)
     if comparison.state == "compared":
@@ -285,22 +285,12 @@ def _add_to_mistakes(
     }
 
 
-def _relate_to_remaining_step(
-    findings: Sequence[Finding], before: Mistakes, mistakes: Mistakes
-) -> tuple[list[Finding], Mistakes]:
-    """Makes the gain of exposed collectives, whose waiting for others is left out already, a share of the step that
-    remains without the straggler as well; also in `mistakes` if this is the largest limit. `before`: the mistakes
-    without the straggler."""
-    exposed = next((finding for finding in findings if finding.id == _EXPOSED), None)
-    remaining_before, remaining = before["step_if_fixed_ps"], mistakes["step_if_fixed_ps"]
-    if exposed is None or exposed.gain is None or not remaining_before or not remaining:
-        return [*findings], mistakes
-    gain, gain_at_worst = (
-        None if share_saved is None else min(1.0, share_saved * remaining_before / remaining)
-        for share_saved in (exposed.gain, exposed.gain_at_worst)
-    )
-    related = replace(exposed, gain=gain, gain_at_worst=gain_at_worst)
-    related = replace(related, severity=severity_of_finding(related, gain or 0.0))
-    if exposed is next((finding for finding in findings if finding_kind(finding) == "limit"), None):
-        mistakes = {**mistakes, "step_without_limit_ps": round(remaining * (1 - (gain or 0.0)))}
-    return [related if finding is exposed else finding for finding in findings], mistakes
+def _step_without_limit(findings: Sequence[Finding], before: Mistakes, mistakes: Mistakes) -> Mistakes:
+    """The mistakes with the straggler, where the step without the largest limit is that of hosts that are on time, if
+    the limit is exposed collectives, whose waiting for others is left out already. `before`: the mistakes without the
+    straggler."""
+    limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
+    usual_ps, remaining_ps = before["usual_step_ps"], mistakes["step_if_fixed_ps"]
+    if limit is None or limit.id != _EXPOSED or limit.gain is None or not usual_ps or not remaining_ps:
+        return mistakes
+    return {**mistakes, "step_without_limit_ps": max(0, remaining_ps - round(limit.gain * usual_ps))}
