@@ -10,6 +10,7 @@ import pytest
 from captures import Core, Event, capture, real_trace, session, thread
 from launching import TO_DEVICE, US, event
 
+from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.analysis.idle.barriers import find_barriers
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.chains import find_chains
@@ -121,3 +122,61 @@ def test_tpus_with_a_late_core(shared_traces: Path, folder: str, waiting: str, l
         assert {f"/device:{row['name']}": row["barrier_ps"] for row in device_summaries(session(trace))} == {
             name: core["barrier_ps"] for name, core in truth.items()
         }
+
+
+def late_cores(trace: Trace) -> list[Finding]:
+    return [finding for finding in find_findings(session(trace)) if finding.id == "late_core"]
+
+
+def test_the_core_that_is_launched_later_is_a_finding() -> None:
+    (finding,) = late_cores(two_cores(launches=6))
+    assert finding.title == "TPU:0 waits for TPU:1, which is launched later"
+    assert finding.evidence == {
+        "late_device": "vm/TPU:1",
+        "launches": 6,
+        "barrier_ps": 6 * LATE_US * US,
+        "enqueued_later_ps": 6 * LATE_US * US,
+    }
+    # Both cores idle for that time: one in the barrier, the other before its launch, except before its first run.
+    assert finding.cost_ps == (6 + 5) * LATE_US * US
+    assert "waits 0.400\u202fms a step for TPU:1 at the begin of a run" in finding.detail
+    assert "enqueued 0.400\u202fms later, by the thread python" in finding.detail
+
+
+def test_a_core_that_comes_late_because_it_works_longer_is_not_launched_late() -> None:
+    calls: list[Event] = []
+    rows: list[list[tuple[int, int, int, dict[str, int]]]] = [[], []]
+    for number in range(6):
+        calls.append(event("TpuLoadedExecutable::Execute", 99 + 10 * number, 5))
+        for core in range(2):
+            calls.append(
+                event("DoEnqueueProgram", 100 + 10 * number + core, 1, _pt=TO_DEVICE, _p=10 * number + core)
+            )
+            begin, ready, end = (
+                300 + 1000 * number + offset for offset in ((0, 403, 900), (400, 403, 1400))[core]
+            )
+            rows[core].append((begin, ready, end, {"_ct": TO_DEVICE, "_c": 10 * number + core}))
+    cores = [
+        Core(
+            [event("fusion.1", ready, end - ready) for _, ready, end, _ in rows[core]],
+            [event("train(7)", begin, end - begin, **flow) for begin, _, end, flow in rows[core]],
+            f"TPU:{core}",
+            lines={
+                "XLA TraceMe": [
+                    event("barrier-cores", begin, ready - begin) for begin, ready, *_ in rows[core]
+                ]
+            },
+        )
+        for core in range(2)
+    ]
+    trace = capture(thread("python", *calls), *cores)
+    assert find_barriers(trace).late_device.tolist() == [1] * 6 + [-1] * 6
+    assert late_cores(trace) == []
+
+
+def test_what_launching_the_late_core_with_the_others_gains(shared_traces: Path) -> None:
+    """A step of 8.95 ms has 2.5 ms of barrier."""
+    (finding,) = late_cores(real_trace(shared_traces / "engines/barrier"))
+    assert finding.gain == pytest.approx(2.504 / 8.951, abs=0.005)
+    for folder in ("tpu/vllm_qwen3_step", "public/tpu_v6e_jax"):
+        assert late_cores(real_trace(shared_traces / folder)) == []

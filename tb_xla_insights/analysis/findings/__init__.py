@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host_code import host_code
 from tb_xla_insights.analysis.findings.host_pause import host_pause
+from tb_xla_insights.analysis.findings.late_core import late_core
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.place import place_of
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
-    dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound, sync_every_step,
-    sync_some_steps, transfer_bound, graph_breaks, many_small_executions, tracing_bound, host_code, dispatch_overhead,
-    host_callback, device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
+    late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,
+    sync_every_step, sync_some_steps, transfer_bound, graph_breaks, many_small_executions, tracing_bound, host_code,
+    dispatch_overhead, host_callback, device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: what happened once and those with a known location first, those that take
 the rest of a class last."""

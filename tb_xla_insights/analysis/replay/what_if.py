@@ -49,7 +49,8 @@ class Fix:
     `all_reads`: all waits in reads; `blocking_waits`: all waits that the program itself requests; `all_waits`: all
     waits for runs, except those that the driving thread runs itself. `merged_launches`: launches that become part of
     the next launch in their step that is not itself merged; nothing waits for their runs. `device_ps`: device time
-    removed per run of Launches.runs. Launches are indices into Launches.
+    removed per run of Launches.runs; `earlier_ps`: how much sooner each of these is launched, by the same work of the
+    host. Launches are indices into Launches.
 
     Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
     that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
@@ -68,6 +69,7 @@ class Fix:
     all_waits: bool = False
     merged_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     device_ps: Int64 | None = None
+    earlier_ps: Int64 | None = None
     repeated_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     unknown_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     own_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
@@ -178,9 +180,12 @@ def _remaining_device_work(
     """The devices' remaining work; runs with `is_merged` are launched with the runs that they become part of."""
     target = _merge_targets(trace, work, is_merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
+    earlier_ps = np.zeros_like(removed_of_run)
     for fix in fixes:
         if fix.device_ps is not None:
             removed_of_run += fix.device_ps
+        if fix.earlier_ps is not None:
+            earlier_ps += fix.earlier_ps
     removed = removed_of_run[work.run]
     repeated = _is_launched_by(work, [fix.repeated_launches for fix in fixes]) & (
         target != np.arange(len(target))
@@ -191,7 +196,7 @@ def _remaining_device_work(
     return replace(
         work,
         segment=work.segment[target],
-        ready_ps=work.ready_ps[target],
+        ready_ps=(work.ready_ps - earlier_ps[work.run])[target],
         pause_ps=np.where(is_merged, np.minimum(work.pause_ps, 0), work.pause_ps),
         device_ps=work.device_ps - np.minimum(removed, work.device_ps),
     )
