@@ -13,6 +13,8 @@ from launching import TO_DEVICE, event
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.enqueues import EXACT, ORDERED
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import DividedThread
@@ -191,6 +193,12 @@ def test_a_real_server(shared_traces: Path) -> None:
     gaps = find_gaps(trace)
     long = np.flatnonzero(gaps.duration_ps > 30 * 10**9)
     assert len(long) == 18
-    load_ps = gaps.by_class_ps[long][:, [CLASS_INDEX["input"], CLASS_INDEX["wait"]]].sum(axis=1)
+    rows = trace.annotations[[trace.name(row) == "load_batch" for row in trace.annotations]]
+    loading = union(trace.start_ps[rows], trace.end_ps[rows])
+    load_ps = covered_times(loading.start_ps, loading.end_ps, gaps.start_ps[long], gaps.end_ps[long])
     assert np.abs(load_ps - 28.04 * 10**9).max() < 0.01 * 10**9
+    assert (
+        gaps.by_class_ps[long][:, [CLASS_INDEX["input"], CLASS_INDEX["wait"]]].sum(axis=1) > load_ps
+    ).all()
+    assert (gaps.by_class_ps[long, CLASS_INDEX["unrecorded"]] < 0.1 * 10**9).all()
     assert {trace.name(row) for row in trace.annotations} == {"load_batch", "train_step"}
