@@ -10,7 +10,7 @@ from captures import real_trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
-from loops import STEP, loop, us
+from loops import STEP, findings, loop, us
 
 from tb_xla_insights.analysis.idle.busy import stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -199,3 +199,21 @@ def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) ->
     step_ps = step_without(trace, Fix(device_ps=stalled))
     assert step_ps is not None
     assert work.max() / len(find_steps(trace)) < step_ps < 45 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "gain"),
+    [
+        ("jx_debug_print", "host_callback", 0.26),
+        ("tx_gc", "host_code", 0.97),
+        ("jx_augment", "host_code", 0.84),
+        ("tx_table_index", "recompilation", 0.99),
+        ("tx_train_eval", "recompilation", 0.93),
+    ],
+)
+def test_gains_are_near_those_measured_without_the_mistake(
+    shared_traces: Path, name: str, id_: str, gain: float
+) -> None:
+    """`gain`: the share of the step that the same script without the mistake saves, by its own clock."""
+    by_id = findings(real_trace(shared_traces / "pairs" / f"{name}_bad"))
+    assert by_id[id_].gain == pytest.approx(gain, rel=0.2)
