@@ -107,7 +107,7 @@ class TestRecompilation:
         for i in range(1, 4):
             tpu.on_main("XLAGraphExecutor::Compile", i * STEP + LAUNCH - 410, 400, graph_hash=f"{i:08x}")
         finding = findings(tpu.trace())["recompilation"]
-        assert (finding.brief, finding.evidence["steps"]) == ("a compile in steps 7, 8 and 8", [7, 8, 8])
+        assert (finding.brief, finding.evidence["steps"]) == ("a compilation in steps 7, 8 and 8", [7, 8, 8])
 
 
 def recompilation_of(compiled: SessionTrace) -> Finding:
@@ -288,7 +288,7 @@ class TestCutByTheCapture:
     def test_an_unfinished_compilation_counts_and_is_marked(self) -> None:
         finding = recompilation_of(self.session_with((420, 10), (440, 10), (490, 10)))
         assert finding.title == "A graph is compiled at the capture's end"
-        assert finding.brief == "a compile at the capture's end"
+        assert finding.brief == "a compilation at the capture's end"
         assert finding.detail.startswith("Compiling takes ")
         assert " (unfinished); no device idles" in finding.detail
         assert (finding.evidence["compile_ps"], finding.evidence["unfinished"]) == (80, 1)

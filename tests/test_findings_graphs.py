@@ -61,7 +61,7 @@ class TestEarlySync:
             tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 285, 100)
         finding = findings(tpu.trace())["early_sync"]
         assert finding.title == "The step is cut by a read in steps 5 and 6"
-        assert finding.brief == "the step cut by a read in steps 5 and 6"
+        assert finding.brief == "a read inside the step in steps 5 and 6"
 
     @pytest.mark.parametrize(
         ("cuts", "title"),

@@ -21,14 +21,13 @@ from tb_xla_insights.analysis.host.input_pipeline import (
     infeed_waits,
     input_pipeline_report,
 )
-from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers, transfers_report
+from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
-from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.english import mean_text
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
@@ -97,8 +96,7 @@ def input_bound(facts: Facts) -> Finding | None:
         f"loading in {name}" if names else "loading",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
         f"{elsewhere.text}.{overlap_text}",
-        (_many_transfers_text(facts) if _sends_while_loading(trace, inputs.batches) else "")
-        or _LOADING_ADVICE[pipeline_kind].format(
+        _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
         cost,
@@ -111,15 +109,6 @@ def input_bound(facts: Facts) -> Finding | None:
         waits_for="the next batch",
         best_if="loading is fully hidden",
     )
-
-
-def _sends_while_loading(trace: Trace, batches: Int32) -> bool:
-    """Whether most transfers to the device are inside the events that load or wait for batches."""
-    transfers = find_transfers(trace)
-    sends = transfers.row[(transfers.direction == TO_DEVICE) & (transfers.step >= 0)]
-    start_ps, end_ps = trace.start_ps[batches], trace.end_ps[batches]
-    inside_ps = covered_times(start_ps, end_ps, trace.start_ps[sends], trace.end_ps[sends])
-    return 2 * int((inside_ps > 0).sum()) > len(sends)
 
 
 def _waiting_text(idle_ps: int, infeed_ps: int) -> str:
@@ -156,7 +145,9 @@ def _infeed_mean_ps(facts: Facts, infeed_ps: int, frequency: Frequency | None) -
 def _transfer_brief(to_device: Mapping[str, Any], sends: bool, is_per_step: bool) -> str:
     if not sends:
         return "reading data back from the device"
-    size = to_device["bytes_per_step"]
+    number, size = to_device["per_step"], to_device["bytes_per_step"]
+    if is_per_step and number and number >= _MANY_TRANSFERS:
+        return f"sending data in {mean_text(number)} transfers a step"
     return f"{byte_size(size)} sent each step" if size and is_per_step else "sending data to the device"
 
 
