@@ -224,6 +224,12 @@ function fittedRuns(fitted, launched, all) {
 
 /** @param {NonNullable<Executions['lead']>} lead */
 function leadText({ median_ps, min_ps, max_ps }) {
+  if (median_ps >= 0 && min_ps < 0) {
+    return (
+      `The host enqueues most runs before the device finishes the previous one, by ${timeText(median_ps)} (median of ` +
+      `all); for the others a free device waits, for up to ${timeText(-min_ps)}.`
+    );
+  }
   return median_ps >= 0
     ? `The host enqueues a run ${timeText(median_ps)} before the device finishes the previous one (median; ` +
       `${briefTimes(min_ps, max_ps).join(' to ')}).`

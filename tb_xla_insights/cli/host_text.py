@@ -62,6 +62,12 @@ def _lead_notes(lead: Document | None) -> list[str]:
         f"{units.time_in(lead[key], unit)}{NARROW_SPACE}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
     span = f"from {low} to {high} over {plural(lead['runs'], 'run')}"
+    if lead["median_ps"] >= 0 > lead["min_ps"]:
+        wait = low.removeprefix(units.MINUS)
+        text = (
+            f"The host runs ahead of most runs: they are enqueued {median} before the device is free for them"
+        )
+        return [f"{text} (median; {span}). For the others a free device waits, for up to {wait}."]
     if lead["median_ps"] >= 0:
         return [
             f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."
