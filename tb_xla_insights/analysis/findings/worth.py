@@ -113,7 +113,11 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         for finding in ranked
         if finding.id in LIMITS and _worth_of_limit(facts, finding, fixes) >= _MIN_GAIN[finding.id]
     ]
-    return sort_findings([*mistakes, *limits])
+    reported = [*mistakes, *limits]
+    ids = {finding.id for finding in reported}
+    return sort_findings(
+        [finding if finding.after in ids else replace(finding, after=None) for finding in reported]
+    )
 
 
 def _worth_of_limit(facts: Facts, limit: Finding, mistakes: Sequence[Fix]) -> float:
