@@ -21,7 +21,7 @@ from tb_xla_insights.units import brief_time, brief_times
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))
 """Classes of the time that pauses explain; compilations inside them are other findings' time."""
 
-_MAX_KINDS = 3
+_MAX_KINDS = 2
 """The maximum number of kinds of pauses in the text."""
 
 
