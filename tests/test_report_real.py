@@ -207,7 +207,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "1. Info: ",
         "−8.8 % of a step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
-        "Pace: what sets the pace once the fixes are made",
+        "Pace: what sets the pace; gains of each alone",
         "no gain now: the host is slower (exposed_collectives, ",
         "Smaller fixes: ",
         "no gain (annotations_not_propagated, costs no idle time)",
