@@ -203,8 +203,8 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "without it, a step would go from 221.4 to 169.3 ms. Once: a compilation in step 1209 (318 ms) and 1 more."
     )
     order = [
-        "Fix: what your code can avoid, by gain; together at best: mean 290.8 → 221.4 ms",
-        "1. Info: ",
+        "Fix: what your code can avoid; together at best: mean 290.8 → 221.4 ms",
+        "1. Info, fix: ",
         "−8.8 % of a step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
         "Pace: what sets the pace; gains of each alone",
@@ -212,7 +212,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "Smaller fixes: ",
         "no gain (annotations_not_propagated, costs no idle time)",
         "Once: what happened once in this capture",
-        "Warning (once): ",
+        "Warning, once: ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
         "\nDevices (each core)\n",
         "What the host did",

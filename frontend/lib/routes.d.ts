@@ -1170,6 +1170,8 @@ export interface FindingCode {
 
 /** Neighbours in the order of findings that have one heading. */
 export interface FindingGroup {
+  /** What each of them is: a place to change, what sets the pace, or what happened once. */
+  tag: "fix" | "pace" | "once";
   /** Heading. */
   title: string;
   /** Remark beside the heading. */

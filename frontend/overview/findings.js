@@ -1,4 +1,4 @@
-/** The findings card: mistakes and limits, with gain, evidence, advice and a link. */
+/** The findings card: the findings in the report's order, with gain, evidence, advice and a link. */
 
 import { button, h } from '../lib/dom.js';
 import { card, gapLinkState, severityRank, severityTag, windowLinkState } from '../lib/cards.js';
@@ -97,19 +97,18 @@ export function findingsCard(answer, app) {
       'div',
       { 'data-testid': 'findings' },
       groups.length
-        ? groups.flatMap(({ title, note, gain: groupGain, findings: gains }) => [
-            title &&
-              h(
-                'div',
-                { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
-                h('h3', null, title),
-                note,
-                !partial && groupGain && h('span', null, groupGain),
-              ),
+        ? groups.flatMap(({ tag, title, note, gain: groupGain, findings: gains }) => [
+            h(
+              'div',
+              { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
+              h('h3', null, title),
+              note,
+              !partial && groupGain && h('span', null, groupGain),
+            ),
             h(
               'ol',
               null,
-              gains.map((gain) => findingItem(/** @type {Finding} */ (findingById.get(gain.id)), gain, answer, app)),
+              gains.map((gain) => findingItem(/** @type {Finding} */ (findingById.get(gain.id)), tag, gain, answer, app)),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
@@ -119,13 +118,14 @@ export function findingsCard(answer, app) {
 
 /**
  * @param {Finding} finding
+ * @param {import('../lib/routes').FindingGroup['tag']} tag
  * @param {import('../lib/views').Gain} gain
  * @param {Overview} answer
  * @param {App} app
  */
-function findingItem(finding, gain, answer, app) {
+function findingItem(finding, tag, gain, answer, app) {
   const { explained_gaps, partial } = answer;
-  const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
+  const { id, severity, title, detail, advice, cost_ps, windows } = finding;
   const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
@@ -134,7 +134,7 @@ function findingItem(finding, gain, answer, app) {
       'h3',
       null,
       severityTag(severity),
-      recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
+      h('span', { class: `tag ${tag}` }, tag),
       h('span', null, title),
     ),
     // The gain is unknown until all hosts are read.
@@ -145,7 +145,7 @@ function findingItem(finding, gain, answer, app) {
           class: `${gain.share}${gain.basis}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
           title: cost_ps
-            ? `The gain at best, and at worst if that differs. Cost: ${timeText(cost_ps, 1)}, all cores.`
+            ? `The gain at best. Cost: ${timeText(cost_ps, 1)}, all cores.`
             : null,
         },
         gain.share

@@ -94,15 +94,8 @@ export function overviewView(app) {
   };
 }
 
-/** A time or share, also as `69.5 of 290.8 ms`. */
-const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?s(?!\w)))/;
 /** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
 const NO_BREAK_SPACES = /(?<=\d|\(median) /g;
-
-/** The verdict with its first two times or shares in bold. @param {string} text */
-const boldFigures = (text) => text.split(FIGURE).map((part, index) =>
-  index === 1 || index === 3 ? h('b', null, part) : part,
-);
 
 /**
  * A text whose steps link to their gaps.
@@ -123,7 +116,9 @@ const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, in
  * @param {string} note on the selection of devices
  * @param {App} app
  */
-function verdictSection({ verdict: { text, severity }, figures, steps: { columns } }, description, note, app) {
+function verdictSection(answer, description, note, app) {
+  const { verdict: { headline, details, severity }, figures, steps: { columns } } = answer;
+  const text = `${headline} ${details}`;
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h(
     'section',
@@ -140,9 +135,9 @@ function verdictSection({ verdict: { text, severity }, figures, steps: { columns
       'p',
       null,
       ['critical', 'warning'].includes(severity) && h('span', { class: 'visually-hidden' }, `${severity}: `),
-      boldFigures(text).map((part) =>
-        typeof part === 'string' ? h('span', null, linkSteps(part, columns.number, app)) : part,
-      ),
+      h('b', null, linkSteps(headline, columns.number, app)),
+      ' ',
+      h('span', null, linkSteps(details, columns.number, app)),
       notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
     ),
     h(

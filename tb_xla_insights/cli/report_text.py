@@ -35,7 +35,9 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
 
     session = document["session"]
     host_count = len(session["hosts"])
-    elements.print_paragraph(out, document["verdict"]["text"], style="bold")
+    elements.print_paragraph(out, document["verdict"]["headline"], style="bold")
+    if document["verdict"]["details"]:
+        elements.print_paragraph(out, document["verdict"]["details"])
     out.print()
     if session["description"]:
         elements.print_paragraph(out, session["description"])
@@ -89,18 +91,16 @@ def _print_findings(out: Console, document: Document) -> None:
     number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
     for group in finding_groups(document):
         gain = f"; {group.gain}" if group.gain else ""
-        elements.print_paragraph(
-            out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold"
-        )
+        elements.print_paragraph(out, f"{group.title}: {group.note}{gain}", style="bold")
         for finding in group.findings:
             number += 1
-            severity = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
             cost = (
                 f"costs {units.brief_time(finding['cost_ps'])}{cores}"
                 if finding["cost_ps"]
                 else "costs no idle time"
             )
-            title = f"{number}. {severity}: {finding['title']}  {gain_of(finding, document).text}"
+            tags = f"{finding['severity'].capitalize()}, {group.tag}"
+            title = f"{number}. {tags}: {finding['title']}  {gain_of(finding, document).text}"
             elements.print_paragraph(out, f"{title} ({finding['id']}, {cost})")
             elements.print_paragraph(out, finding["detail"], indent="   ")
             elements.print_paragraph(out, f"Do: {finding['advice']}", indent="   ")

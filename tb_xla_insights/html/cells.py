@@ -13,7 +13,7 @@ from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.english import plural
 from tb_xla_insights.html import time_cards
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
-from tb_xla_insights.html.page import figure_list, findings_card, report_html
+from tb_xla_insights.html.page import figure_list, findings_card, report_html, verdict_paragraph
 from tb_xla_insights.report.figures import headline_figures
 
 _MAX_ROWS = 20
@@ -77,7 +77,7 @@ def session_cell(document: Row) -> Markup:
     synthetic = element("span", "synthetic", class_="tag warning") if environment["synthetic"] else None
     return _cell(
         element("p", (element("span", item) for item in about), " ", synthetic, class_="meta"),
-        element("p", document["verdict"]["text"], class_="lead"),
+        verdict_paragraph(document["verdict"], class_="lead"),
         element("p", session["description"]) if session["description"] else None,
         figure_list(headline_figures(document)),
         findings_card(document),

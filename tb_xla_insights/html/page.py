@@ -18,7 +18,7 @@ from tb_xla_insights.html.markup import (
 from tb_xla_insights.html.style import style
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.report.figures import headline_figures
-from tb_xla_insights.report.finding_text import FindingGroup, Gain, finding_groups, gain_of
+from tb_xla_insights.report.finding_text import FindingGroup, Gain, Tag, finding_groups, gain_of
 from tb_xla_insights.tables.devices import FILES
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -63,7 +63,7 @@ def report_html(document: Row) -> str:
     )
     verdict = element(
         "div",
-        element("p", document["verdict"]["text"]),
+        verdict_paragraph(document["verdict"]),
         figure_list(headline_figures(document)),
         description,
         class_="verdict",
@@ -90,6 +90,11 @@ def _header(document: Row) -> Markup:
     )
 
 
+def verdict_paragraph(verdict: Row, class_: str | None = None) -> Markup:
+    """The headline in bold, and the details."""
+    return element("p", element("b", verdict["headline"]), " ", verdict["details"], class_=class_)
+
+
 def figure_list(rows: Sequence[Row]) -> Markup:
     """The four figures, each with its meaning."""
     return element(
@@ -106,19 +111,19 @@ def findings_card(document: Row) -> Markup:
 
 def _group(group: FindingGroup, document: Row) -> Markup:
     note, gain = element("small", group.note), element("small", group.gain, class_="gain")
-    head = element("h3", group.title, note, gain, class_="group") if group.title else None
-    items = element("ol", (_finding(finding, document) for finding in group.findings), class_="findings")
-    return element("div", head, items)
+    head = element("h3", group.title, note, gain, class_="group")
+    items = (_finding(finding, group.tag, document) for finding in group.findings)
+    return element("div", head, element("ol", items, class_="findings"))
 
 
-def _finding(finding: Row, document: Row) -> Markup:
+def _finding(finding: Row, tag: Tag, document: Row) -> Markup:
     severity = finding["severity"]
     return element(
         "li",
         element(
             "h3",
             element("span", severity, class_=f"tag {severity}"),
-            element("span", "once", class_="tag once") if finding["recurs"] == "once" else None,
+            element("span", tag, class_=f"tag {tag}"),
             element("span", finding["title"]),
         ),
         element("span", *_gain(gain_of(finding, document)), class_="gain"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from tb_xla_insights.analysis.findings.worth import FindingGroup as FindingGroupName
 from tb_xla_insights.analysis.findings.worth import group_of
@@ -14,13 +14,23 @@ from tb_xla_insights.units import change_text, reduction_text, share, time_text
 
 Row = Mapping[str, Any]
 
+<<<<<<< HEAD
 _TITLES: Mapping[FindingGroupName, tuple[str, str]] = {
     "fix": ("Fix", "what your code can avoid, by gain"),
     "pace": ("Pace", "what sets the pace; gains of each alone"),
     "small_fix": ("Smaller fixes", "each gains less than 3 % of a step"),
     "once": ("Once", "what happened once in this capture"),
+=======
+Tag = Literal["fix", "pace", "once"]
+
+_TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
+    "fix": ("fix", "Fix", "what your code can avoid"),
+    "pace": ("pace", "Pace", "what sets the pace without these; gains as shares of the step that remains"),
+    "small_fix": ("fix", "Smaller fixes", "less than 3 % of a step each"),
+    "once": ("once", "Once", "what happened once in this capture"),
+>>>>>>> 7e1023ae (Findings: tags fix, pace and once; the page, the terminal and HTML show the headline in bold and the details beside it)
 }
-"""Heading and remark of each group of findings."""
+"""Tag, heading and remark of each group of findings."""
 
 _DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
@@ -31,8 +41,9 @@ _MIN_EXCESS_SHARE = 0.01
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings under one heading. `gain`: the gain of fixing all."""
+    """Findings under one heading. `tag`: what each of them is; `gain`: the gain of fixing all."""
 
+    tag: Tag
     title: str
     note: str
     gain: str

@@ -95,10 +95,11 @@ def _overview(session: SessionTrace) -> Overview:
 
 
 def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
-    """The groups of findings, in order: the text above each (`title` is empty for findings that are no fault), and the
+    """The groups of findings, in order: the tag of each and the text above it, and the
     `id` of each finding with the gain of its fix (`share`, `basis`, `change`, see `Gain`)."""
     return [
         {
+            "tag": group.tag,
             "title": group.title,
             "note": group.note,
             "gain": group.gain,

@@ -169,6 +169,8 @@ class GroupedFinding(TypedDict):
 class FindingGroup(TypedDict):
     """Neighbours in the order of findings that have one heading."""
 
+    tag: Literal["fix", "pace", "once"]
+    """What each of them is: a place to change, what sets the pace, or what happened once."""
     title: str
     """Heading."""
     note: str
