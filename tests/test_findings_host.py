@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
@@ -84,25 +82,6 @@ def test_time_per_step_is_a_mean_over_cores() -> None:
     assert two_cores.evidence["per_step_ps"] == one_core.evidence["per_step_ps"] == one_core.cost_ps // 4
     assert one_core.detail.startswith("The device idles ")
     assert two_cores.detail == one_core.detail.replace("The device idles ", "Each core idles ")
-
-
-def test_the_detail_names_idle_time_before_and_after_all_runs() -> None:
-    """The host builds in each of four gaps and for 600 us before the first run. Together that is the idle time by
-    cause."""
-    tpu = loop(5)
-    for number in range(1, 5):
-        tpu.on_main("forward", number * STEP + 300, 200)
-    tpu.on_main("forward", 0, 600)
-    trace = tpu.trace()
-    finding, idle = findings(trace)["tracing_bound"], step_idle_report(session(trace))["by_class_ps"]
-    assert idle is not None
-    assert finding.idle_ps == idle["tracing"]
-    detail = re.search(
-        r"idles ([\d.]+).*, besides ([\d.]+)\u202fms before or after all runs[.;]", finding.detail
-    )
-    assert detail
-    assert float(detail[2]) >= 600 / 5 / 1000
-    assert float(detail[1]) + float(detail[2]) == pytest.approx(finding.idle_ps / US / 1000, abs=0.001)
 
 
 def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:

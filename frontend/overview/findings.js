@@ -108,7 +108,10 @@ export function findingsCard(answer, app) {
             h(
               'ol',
               null,
-              gains.map((gain) => findingItem(/** @type {Finding} */ (findingById.get(gain.id)), tag, gain, answer, app)),
+              gains.map((gain) => {
+                const finding = /** @type {Finding} */ (findingById.get(gain.id));
+                return findingItem(finding, tag, gain, answer, app);
+              }),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),

@@ -14,21 +14,13 @@ from tb_xla_insights.units import change_text, reduction_text, share, time_text
 
 Row = Mapping[str, Any]
 
-<<<<<<< HEAD
-_TITLES: Mapping[FindingGroupName, tuple[str, str]] = {
-    "fix": ("Fix", "what your code can avoid, by gain"),
-    "pace": ("Pace", "what sets the pace; gains of each alone"),
-    "small_fix": ("Smaller fixes", "each gains less than 3 % of a step"),
-    "once": ("Once", "what happened once in this capture"),
-=======
 Tag = Literal["fix", "pace", "once"]
 
 _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
     "fix": ("fix", "Fix", "what your code can avoid"),
-    "pace": ("pace", "Pace", "what sets the pace without these; gains as shares of the step that remains"),
+    "pace": ("pace", "Pace", "what sets the pace; gains of each alone"),
     "small_fix": ("fix", "Smaller fixes", "less than 3 % of a step each"),
     "once": ("once", "Once", "what happened once in this capture"),
->>>>>>> 7e1023ae (Findings: tags fix, pace and once; the page, the terminal and HTML show the headline in bold and the details beside it)
 }
 """Tag, heading and remark of each group of findings."""
 

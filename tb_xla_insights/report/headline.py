@@ -64,8 +64,11 @@ def headline(report: Row, named: NamedFindings) -> str:
     version that has at most MAX_LENGTH characters and MAX_NUMBERS numbers."""
     if not report["devices"]:
         return _without_devices(report)
-    if is_the_story(report):
-        return outside_text(report)
+    return outside_text(report) if is_the_story(report) else device_sentence(report, named)
+
+
+def device_sentence(report: Row, named: NamedFindings) -> str:
+    """What the headline says about devices that worked."""
     versions = [*_Sentence(report, named).versions()]
     return next((version for version in versions if fits(version)), versions[-1])
 
@@ -203,4 +206,5 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
     if not by_class_ps or not idle_ps:
         return "", 0.0
     name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
-    return f"for the host, which {_activities(report)[name]}", time_ps / idle_ps
+    text = "as the host does" if name == "wait" else f"for the host, which {_activities(report)[name]}"
+    return text, time_ps / idle_ps

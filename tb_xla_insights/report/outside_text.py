@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from tb_xla_insights.analysis.findings.worth import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.english import upper_first
@@ -25,15 +26,13 @@ _SHORT_RECORDS = (
 
 
 def is_the_story(report: Row) -> bool:
-    """Whether a capture is about the time outside its devices' span: that is most of it, there are no steps, and it is
-    known what the host did."""
+    """Whether a capture is about the time outside its devices' span: that is most of it, there are no steps, it is
+    known what the host did, and the devices are not the bottleneck."""
     outside = report["outside_span"]
-    return bool(
-        outside
-        and outside["share"] > 0.5
-        and not report["steps"]
-        and _main_class(outside) not in (None, "unrecorded")
-    )
+    if not outside or outside["share"] <= 0.5 or report["steps"]:
+        return False
+    is_device_bound = any(finding["id"] in NO_FAULT for finding in report["findings"])
+    return not is_device_bound and _main_class(outside) not in (None, "unrecorded")
 
 
 def outside_text(report: Row) -> str:

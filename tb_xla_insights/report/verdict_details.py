@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
-from tb_xla_insights.report.headline import why_host_unknown
+from tb_xla_insights.report.headline import device_sentence, why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
 from tb_xla_insights.report.verdict_findings import NamedFindings
 from tb_xla_insights.units import brief_time, rounded_share
@@ -29,7 +29,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
             for pace in named.paces
         ),
         _once_text(report, named),
-        "" if is_the_story(report) else outside_text(report),
+        device_sentence(report, named) if is_the_story(report) else outside_text(report),
         *_limitations(report, named),
     ]
     return " ".join(filter(None, sentences)) or "Nothing in this capture stands out."
@@ -50,7 +50,7 @@ def _fix_effect(fix: Row, report: Row) -> str:
 def _pace_subject(pace: Row, named: NamedFindings, headline: str) -> str:
     """`Then the pace is set by the host, which builds the graph`."""
     if pace is not named.then:
-        return f"Most to gain there: {pace['brief']}"
+        return f"Next: {pace['brief']}"
     is_in_headline = pace is named.cause and pace["waits_for"] and pace["waits_for"] in headline
     name = "this wait" if is_in_headline else pace["brief"]
     return f"{'Then the' if named.fix else 'The'} pace is set by {name}"

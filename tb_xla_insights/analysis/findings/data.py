@@ -73,7 +73,7 @@ def input_bound(facts: Facts) -> Finding | None:
         else ""
     )
     frequency = facts.frequency_of(steps)
-    elsewhere = facts.idle_elsewhere(taken_ps, frequency, "input")
+    idle_in_steps_ps = facts.idle_in_steps_ps(frequency, "input")
     infeed_mean_ps = _infeed_mean_ps(facts, infeed_ps, frequency)
     mean = facts.mean_per_core(taken_ps, frequency)
     mean = replace(mean, ps=mean.ps + infeed_mean_ps)
@@ -95,7 +95,7 @@ def input_bound(facts: Facts) -> Finding | None:
         ),
         f"loading in {name}" if names else "loading",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
-        f"{elsewhere.text}.{overlap_text}",
+        f".{overlap_text}",
         _LOADING_ADVICE[pipeline_kind].format(
             where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
         ),
@@ -105,7 +105,7 @@ def input_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps) if idle_ps >= infeed_ps else _infeed_windows(trace),
         frequency,
         fix,
-        idle_ps=None if elsewhere.idle_ps is None else elsewhere.idle_ps + infeed_mean_ps,
+        idle_ps=None if idle_in_steps_ps is None else idle_in_steps_ps + infeed_mean_ps,
         waits_for="the next batch",
         best_if="loading is fully hidden",
     )
@@ -197,7 +197,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
     transfers, steps = transfers_report(facts.session), facts.affected_steps(taken_ps)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
-    elsewhere = facts.idle_elsewhere(taken_ps, frequency, "to_device", "from_device")
     is_per_step = frequency in ("every_step", "some_steps")
     times = ((send_ps, _transfer_text(to_device, is_per_step)), (read_ps, "the host reads from it"))
     activities = [text for ps, text in sorted(times, key=lambda time: -time[0]) if ps]
@@ -205,7 +204,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _transfer_brief(to_device, sends, is_per_step),
-        f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}{elsewhere.text}.",
+        f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}.",
         _advise_sending(facts) if sends else "Read less from the device, later, and many values at once.",
         cost,
         {
@@ -217,6 +216,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         frequency,
         facts.fix_removing(steps, "to_device", "from_device"),
-        idle_ps=elsewhere.idle_ps,
+        idle_ps=facts.idle_in_steps_ps(frequency, "to_device", "from_device"),
         waits_for="data to be sent" if sends else "data to be read back",
     )

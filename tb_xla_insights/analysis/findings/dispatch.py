@@ -79,7 +79,6 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         advice = advice.removesuffix(".") + "; d" if advice else "D"
         advice += f"o not wait for results between launches{location}, so that the host runs ahead."
     frequency = facts.frequency_of(facts.affected_steps(taken_ps))
-    elsewhere = facts.idle_elsewhere(launching_taken_ps, frequency, *LAUNCHING_CLASSES)
     activities = activities_text(
         {
             facts.host_activities[name]: facts.mean_per_core(class_taken_ps, frequency).ps
@@ -87,7 +86,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         }
     )
     clauses = [
-        (launching_taken_ps, f"while the host {activities}{elsewhere.text}"),
+        (launching_taken_ps, f"while the host {activities}"),
         (unqueued.taken_ps, f"while nothing is queued and the host waits{_mostly_in(unqueued)}"),
         (in_flight.taken_ps, f"while {_WAITING_FOR_OPS} and the host waits{_mostly_in(in_flight)}"),
     ]
@@ -114,7 +113,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         frequency,
         fix,
-        idle_ps=None if waiting_ps else elsewhere.idle_ps,
+        idle_ps=None if waiting_ps else facts.idle_in_steps_ps(frequency, *LAUNCHING_CLASSES),
         waits_for=waits_for,
     )
 

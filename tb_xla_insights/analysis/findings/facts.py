@@ -19,13 +19,12 @@ from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64, SessionTrace
-from tb_xla_insights.units import brief_time, brief_times
+from tb_xla_insights.units import brief_time
 
 
 @dataclass(frozen=True)
@@ -37,21 +36,6 @@ class Mean:
 
     def __str__(self) -> str:
         return brief_time(self.ps) + self.unit
-
-
-@dataclass(frozen=True)
-class IdleElsewhere:
-    """Idle time of a finding's classes that is counted elsewhere. `idle_ps`: all idle time of these classes per step
-    and core (None if the finding does not recur); `parts`: the amounts counted elsewhere, as `6.49 ms in other
-    findings`."""
-
-    idle_ps: int | None
-    parts: Sequence[str]
-
-    @property
-    def text(self) -> str:
-        """`, besides 6.49 ms in other findings`; empty if the amounts are negligible."""
-        return f", besides {join_words(self.parts)}" if self.parts else ""
 
 
 class Facts:
@@ -145,41 +129,14 @@ class Facts:
             return "No device idles"
         return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
-    def idle_elsewhere(
-        self, taken_ps: Int64, frequency: Frequency | None, *classes: str, warm_up_ps: Int64 | None = None
-    ) -> IdleElsewhere:
-        """The idle time of some classes in whole steps that a finding has not taken, `warm_up_ps` of it per gap because
-        it is warm-up. With `taken_ps` it adds up to the time of these classes in `step_idle`, except for gaps that
-        cross the edge of the whole steps (see `mean_per_core`). (docs/definitions.md, "Findings")"""
+    def idle_in_steps_ps(self, frequency: Frequency | None, *classes: str) -> int | None:
+        """All idle time of some classes per step and core, whichever finding explains it; None for a finding that does
+        not recur."""
         if frequency not in ("every_step", "some_steps"):
-            return IdleElsewhere(None, [])
+            return None
         columns = [CLASSES.index(name) for name in classes]
-        finding_ps = self.mean_per_core(taken_ps, frequency).ps
-        warm_up = 0 if warm_up_ps is None else self.mean_per_core(warm_up_ps, frequency).ps
-        starved_ps = self.mean_per_core(self.ledger.by_class_ps[:, columns].sum(axis=1), frequency).ps
-        edges_ps, total_ps = (
-            int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
-        )
-        parts = {
-            "in the warm-up": warm_up,
-            "in other findings": max(0, starved_ps - finding_ps - warm_up),
-            "before or after all runs": edges_ps,
-            "in gaps that are not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
-        }
-        significant = {phrase: ps for phrase, ps in parts.items() if ps and ps >= MAX_GAIN_SPREAD * total_ps}
-        times = brief_times(*significant.values(), like_ps=finding_ps or None)
-        return IdleElsewhere(
-            total_ps, [f"{time} {phrase}" for time, phrase in zip(times, significant, strict=True)]
-        )
-
-    @cached_property
-    def _idle_in_steps(self) -> tuple[Int64, Int64]:
-        """Idle time of all cores in whole steps by class: before and after all runs of a core, and in total."""
         times = [device_time(self.trace, index) for index in devices_with_work(self.trace)]
-        zeros = np.zeros(len(CLASSES), np.int64)
-        edges: Int64 = sum((device.edges_by_class_ps.sum(axis=0) for device in times), zeros)
-        total: Int64 = sum((device.by_class_ps.sum(axis=0) for device in times), zeros)
-        return edges, total
+        return sum(int(device.by_class_ps[:, columns].sum()) for device in times) // max(1, self.core_steps)
 
     def gap_windows(self, taken_ps: Int64) -> list[Window]:
         """The gaps from which a finding takes most time; `taken_ps` per gap, as `Ledger.take` returns it."""

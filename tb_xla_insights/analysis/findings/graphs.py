@@ -63,6 +63,8 @@ def early_sync(facts: Facts) -> Finding | None:
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
+    brief = f"{cause} inside {cut_location} {where}" if location_known else f"{cause} {where}"
+    brief = brief.replace("inside the step in every step", "inside every step")
     times = _cuts_text(int((early.step >= 0).sum()) or count, numbers, facts)
     detail = (
         f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
@@ -95,7 +97,7 @@ def early_sync(facts: Facts) -> Finding | None:
         first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
                             f"{subject_and_verb} cut by {cause} {where}",
                         f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
-        f"{cause} inside {cut_location} {where}" if location_known else f"{cause} {where}",
+        brief,
         detail,
         marker_advice if by_marker == count else read_advice,
         cost,

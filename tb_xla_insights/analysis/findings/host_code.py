@@ -36,7 +36,7 @@ def host_code(facts: Facts) -> Finding | None:
     """Idle time in which the host runs the script's Python, waits in a blocking call of it, or records nothing. Without
     the calls that compile in the warm-up."""
     trace, ledger, first_calls = facts.trace, facts.ledger, warm_up_calls(facts.trace)
-    warm_up_ps = ledger.take_within(("python",), first_calls)
+    ledger.take_within(("python",), first_calls)
     taken_before = [*ledger.taken_times]
     blocking_calls = _blocking_calls(trace)
     by_class = {name: ledger.take((name,)) for name in ("python", "unrecorded")}
@@ -52,7 +52,6 @@ def host_code(facts: Facts) -> Finding | None:
     is_recorded = dominant_class != "unrecorded"
     code = code_within(trace, times) if is_recorded else []
     places = _annotations_within(trace, times) if is_recorded else []
-    elsewhere = facts.idle_elsewhere(taken_ps, frequency, "python", "unrecorded", warm_up_ps=warm_up_ps)
     activities = {
         _VERB_PHRASES[name]: facts.mean_per_core(class_taken_ps, frequency).ps
         for name, class_taken_ps in by_class.items()
@@ -63,7 +62,7 @@ def host_code(facts: Facts) -> Finding | None:
         "host_code",
         _title(dominant_class, code, places),
         brief,
-        f"{facts.idle_text(taken_ps, frequency)} while the host {activities_text(activities)}{elsewhere.text}."
+        f"{facts.idle_text(taken_ps, frequency)} while the host {activities_text(activities)}."
         f"{_places_text(facts, code, places, frequency)}",
         _advice(facts, dominant_class, code, places),
         cost,
@@ -77,7 +76,7 @@ def host_code(facts: Facts) -> Finding | None:
         Fix(("wait",), windows=blocking_calls)
         if dominant_class == "wait"
         else facts.fix_removing(steps, *classes, outside=first_calls),
-        idle_ps=elsewhere.idle_ps if not costs["wait"] else None,
+        idle_ps=None if costs["wait"] else facts.idle_in_steps_ps(frequency, "python", "unrecorded"),
         waits_for=waits_for,
     )
 

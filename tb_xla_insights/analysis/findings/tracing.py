@@ -16,6 +16,9 @@ from tb_xla_insights.catalog.classes import PYTHON, TRACING
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int64, Trace
 
+_MAX_PHASES = 3
+"""The most annotations that the text names."""
+
 
 def tracing_bound(facts: Facts) -> Finding | None:
     """Idle time in which the host builds graphs, and runs other Python if that takes less time. Without the calls that
@@ -24,7 +27,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     remaining_ps = ledger.remaining_ps.sum(axis=0)
     includes_python = remaining_ps[PYTHON] <= remaining_ps[TRACING]
     classes = ("tracing", "python") if includes_python else ("tracing",)
-    warm_up_ps = ledger.take_within(classes, first_calls)
+    ledger.take_within(classes, first_calls)
     by_class = {name: ledger.take((name,)) for name in classes}
     taken_ps: Int64 = np.sum([*by_class.values()], axis=0)
     if not (cost := int(taken_ps.sum())):
@@ -33,7 +36,6 @@ def tracing_bound(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     gaps = union(ledger.start_ps, ledger.end_ps, taken_ps > 0).without(first_calls)
     phases = longest_phases(trace, "tracing", steps if frequency == "once" else None, first_calls, gaps)
-    elsewhere = facts.idle_elsewhere(taken_ps, frequency, *classes, warm_up_ps=warm_up_ps)
     is_undivided = _is_undivided(trace, gaps)
     verb_phrase = facts.words.builds + " or runs other Python" * is_undivided
     title = first_fitting_title(
@@ -53,8 +55,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         waits_for,
-        f"{facts.idle_text(taken_ps, frequency)} while the host {activities}{elsewhere.text}."
-        f"{phases_text(facts, facts.words.building, phases[: max(0, 3 - len(elsewhere.parts))], frequency)}"
+        f"{facts.idle_text(taken_ps, frequency)} while the host {activities}."
+        f"{phases_text(facts, facts.words.building, phases[:_MAX_PHASES], frequency)}"
         + " Only steps are annotated: building and other Python look alike."
         * is_undivided,
         _advice(facts, phases[0][0] if phases else None, is_undivided),
@@ -67,7 +69,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         frequency,
         facts.fix_removing(steps, *classes, outside=first_calls),
-        idle_ps=elsewhere.idle_ps,
+        idle_ps=facts.idle_in_steps_ps(frequency, *classes),
         waits_for=waits_for,
     )
 
