@@ -40,7 +40,7 @@ def session_of(shared_traces: Path, run: str) -> str:
 
 
 @pytest.mark.parametrize("run", LONGEST_VERDICTS)
-def test_the_longest_verdicts_have_two_lines(
+def test_the_longest_verdicts_have_few_lines(
     page: Page, tensorboard: str, shared_traces: Path, run: str
 ) -> None:
     xi = Xi(page, tensorboard)
@@ -48,7 +48,7 @@ def test_the_longest_verdicts_have_two_lines(
     for width, height in ((1440, 900), (1000, 700)):
         page.set_viewport_size({"width": width, "height": height})
         xi.idle()
-        assert line_count(page.get_by_test_id("verdict").locator("p")) == 2
+        assert 2 <= line_count(page.get_by_test_id("verdict").locator("p")) <= 5
 
 
 def test_compilations_are_grouped_by_graph(page: Page, tensorboard: str, shared_traces: Path) -> None:
