@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.thresholds import (
     severity_of,
 )
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time, brief_times
+from tb_xla_insights.units import brief_time
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
@@ -158,8 +158,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     rest_ps = gained_ps - (finding.idle_ps or 0)
     if finding.idle_ps is not None and rest_ps >= MAX_GAIN_SPREAD * gained_ps:
         first, dot, remainder = finding.detail.partition(". ")
-        rest = brief_times(round(rest_ps), like_ps=finding.idle_ps or None)[0]
-        source = f"; a fix gains {rest} more: host time while the device works"
+        source = "; a fix gains more: host time while the device works"
         return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
     if finding.id in LIMITS or not finding.fix or not step_ps or finding.fix.removes_only_device_time:
         return finding.detail
