@@ -82,6 +82,14 @@ def test_a_copy_that_leads_to_no_output() -> None:
     assert undonated_copies(program(*instructions)) == {}
 
 
+def test_a_copy_that_the_caller_requested() -> None:
+    """As jax.numpy.asarray and jax.numpy.copy do."""
+    parameter, copy = instruction(1, "parameter", CACHE), instruction(2, "copy", CACHE, 1)
+    assert undonated_copies(program(parameter, copy)) == {}
+    outputs = instruction(3, "tuple", Shape(tuple_shapes=[CACHE, CACHE]), 2, 2)
+    assert undonated_copies(program(parameter, copy, outputs)) == {}
+
+
 def test_a_copy_for_a_loop() -> None:
     state = Shape(tuple_shapes=[TOKEN, CACHE])
     instructions = [

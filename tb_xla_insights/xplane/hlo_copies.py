@@ -21,7 +21,8 @@ class ParameterCopy(NamedTuple):
 def undonated_copies(module: HloModule) -> dict[str, ParameterCopy]:
     """The copies of whole parameters, by the name of the copying instruction, that would be superfluous if the program
     could write its output into the parameter: shape and layout are the same, the copy leads to an output of the same
-    shape and layout, and neither that parameter nor that output shares its buffer (`input_output_alias`)."""
+    shape and layout, and neither that parameter nor that output shares its buffer (`input_output_alias`). A copy that
+    is itself the output is what the caller requested."""
     entry = next(
         (computation for computation in module.computations if computation.id == module.entry_computation_id),
         None,
@@ -65,19 +66,19 @@ class _Flow:
         self._arrays: dict[bytes, frozenset[bytes]] = {}
 
     def leads_to_free_output(self, copy: HloInstruction) -> bool:
-        """Whether values of the copy's shape lead from the copy to an output of that shape that is written into no
-        parameter's buffer. Of a value inside a tuple before the root, the place among the outputs is not followed."""
+        """Whether values of the copy's shape lead from the copy to an output of that shape, other than the copy itself,
+        that is written into no parameter's buffer. Of a value inside a tuple before the root, the place among the outputs is not followed."""
         shape = copy.shape
         free_outputs = self._free_outputs.get(shape, set())
         pending, seen = [copy] if free_outputs else [], {copy.id}
         while pending:
             instruction = pending.pop()
             if instruction.id == self._root.id:
-                return True
+                return instruction.id != copy.id
             for user in self._users.get(instruction.id, ()):
                 if user.id == self._root.id and user.opcode == "tuple" and instruction.shape == shape:
                     places = (place for place, id_ in enumerate(user.operand_ids) if id_ == instruction.id)
-                    if any((place,) in free_outputs for place in places):
+                    if instruction.id != copy.id and any((place,) in free_outputs for place in places):
                         return True
                 elif user.id not in seen and shape in self._arrays_in(user.shape):
                     seen.add(user.id)
