@@ -64,12 +64,13 @@ def test_time_outside_of_runs_is_stated(op: str, id_: str) -> None:
     assert " 0.200\u202fms a step" in finding.detail
 
 
-def test_the_kind_of_ops_with_most_stalls_chooses_the_advice() -> None:
-    """200 us for copies, 190 and 110 for other devices."""
+def test_waits_for_collectives_are_exposed_collectives_and_no_stalls() -> None:
+    """200 us for copies, 190 and 110 for other devices: one finding takes the time, the other what is left."""
     ops = (("copy-done.1", 500, 200), ("all-reduce-done.2", 700, 190), ("send-done.3", 890, 110))
-    finding = findings(step_on(core(("fusion.1", 0, 500), *ops)))["device_stalls"]
-    assert ", mostly in ops such as all-reduce-done. " in finding.detail
-    assert finding.advice.startswith("Overlap collectives ")
+    by_id = findings(step_on(core(("fusion.1", 0, 500), *ops)))
+    assert (us(by_id["device_stalls"].cost_ps), us(by_id["exposed_collectives"].cost_ps)) == (200, 300)
+    assert ", mostly in copy-done. " in by_id["device_stalls"].detail
+    assert by_id["device_stalls"].advice.startswith("Move less between host and device memory")
 
 
 @pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
@@ -97,7 +98,7 @@ def test_all_kinds_of_collectives_that_have_a_share_are_named(
     finding = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
         "exposed_collectives"
     ]
-    assert finding.brief == f"nothing hides the time in {name}"
+    assert finding.brief == f"{name} that nothing hides"
     assert finding.title == f"Nothing hides the time in {name}"
     assert finding.advice.startswith(f"Overlap {name} with computation (")
 
@@ -130,7 +131,7 @@ def test_partly_hidden_collectives_are_reported_as_such() -> None:
     }
     finding = findings(step_on(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
     assert finding.title == "The time in all-reduce is hidden only in part"
-    assert finding.brief == "the time in all-reduce is hidden only in part"
+    assert finding.brief == "all-reduce that is hidden only in part"
 
 
 def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:

@@ -29,7 +29,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, union_all
 from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
@@ -37,9 +37,10 @@ from tb_xla_insights.units import brief_times, share
 
 
 def device_stalls(facts: Facts) -> Finding | None:
-    """Busy time in which ops only wait for asynchronous ones."""
+    """Busy time in which ops only wait for asynchronous ones, without collectives, whose exposed time is another
+    finding's."""
     trace = facts.trace
-    stalls_by_device = [(device, stalls(trace, device)) for device in trace.devices]
+    stalls_by_device = [(device, _stalls(trace, index)) for index, device in enumerate(trace.devices)]
     cost = sum(intervals.total_ps for _, intervals in stalls_by_device)
     if not cost:
         return None
@@ -85,18 +86,19 @@ def device_stalls(facts: Facts) -> Finding | None:
 _STALL_ADVICE = {
     "copy": "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
     "on the device what is needed again soon.",
-    "collective": "Overlap collectives with computation (latency-hiding scheduler), and make them fewer and larger.",
     "other": "Start the awaited ops earlier, or let work that needs none of them run between their start and end.",
 }
 """By what a device waits for."""
 
 
 def _awaited(op: str) -> str:
-    """What an op with this opcode waits for: a copy between memories, other devices, or something else, such as a
-    SparseCore."""
-    if op.startswith(("copy", "slice", "dynamic")):
-        return "copy"
-    return "collective" if collective_kind(op) else "other"
+    """What an op with this opcode waits for: a copy between memories, or something else, such as a SparseCore."""
+    return "copy" if op.startswith(("copy", "slice", "dynamic")) else "other"
+
+
+def _stalls(trace: Trace, index: int) -> Intervals:
+    """The stalls of a device (an index), without its exposed collectives."""
+    return stalls(trace, trace.devices[index]).without(find_collectives(trace, index).exposed_intervals)
 
 
 def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
@@ -105,11 +107,12 @@ def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, in
 
 
 def _stall_times(trace: Trace) -> list[tuple[str, int]]:
-    """The opcodes that devices stall in, with their time in ps, the longest first."""
+    """The opcodes that devices stall in, without collectives, with their time in ps, the longest first."""
     times: Counter[str] = Counter()
     for device in trace.devices:
         for row in stall_ops(trace, device):
-            times[opcode(row["op"])] += row["duration_ps"]
+            if not collective_kind(row["op"]):
+                times[opcode(row["op"])] += row["duration_ps"]
     return times.most_common()
 
 
@@ -117,8 +120,8 @@ def _stall_ps_of_runs(trace: Trace) -> Int64:
     """Per run of Launches.runs, how long its device stalls."""
     runs = find_launches(trace).runs
     stall_ps = np.zeros(len(runs), np.int64)
-    for index, device in enumerate(trace.devices):
-        rows, stalled = runs.of_device(index), stalls(trace, device)
+    for index in range(len(trace.devices)):
+        rows, stalled = runs.of_device(index), _stalls(trace, index)
         stall_ps[rows] = covered_times(
             stalled.start_ps, stalled.end_ps, runs.start_ps[rows], runs.end_ps[rows]
         )

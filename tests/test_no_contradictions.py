@@ -1,0 +1,98 @@
+"""No two statements of a report exclude each other: rules over the document, each with a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic.__main__ import LOGDIR
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.findings.worth import sort_rows
+from tb_xla_insights.analysis.thresholds import INFO_SHARE
+
+Report = Any
+_TIME = re.compile(r"[\d.]+\u202f(?:s|ms|µs)(?= a step)")
+
+
+def finding(report: Report, id_: str) -> Any:
+    return next((row for row in report["findings"] if row["id"] == id_), None)
+
+
+def findings_have_the_order_of_the_verdicts_sentences(report: Report) -> bool:
+    return bool(report["findings"] == sort_rows(report["findings"]))
+
+
+def the_verdict_names_the_first_fix(report: Report) -> bool:
+    fixes = [
+        row["id"]
+        for row in report["findings"]
+        if (row["kind"], row["recurs"] == "once") == ("mistake", False) and (row["gain"] or 0.0) >= INFO_SHARE
+    ]
+    return bool(report["verdict"]["fix"] == next(iter(fixes), None))
+
+
+def stalls_and_exposed_collectives_share_no_time(report: Report) -> bool:
+    stalls, exposed = finding(report, "device_stalls"), finding(report, "exposed_collectives")
+    if not stalls or not exposed:
+        return True
+    busy_ps = sum(device["busy_ps"] for device in report["devices"])
+    same = set(_TIME.findall(stalls["detail"])) & set(_TIME.findall(exposed["detail"]))
+    return not same and stalls["cost_ps"] + exposed["cost_ps"] <= busy_ps
+
+
+def who_waits_for_data_is_held_up_by_loading(report: Report) -> bool:
+    """Loading is no cause, says the verdict on the input pipeline, only where no finding has it cost much."""
+    loading = finding(report, "input_bound")
+    span_ps = sum(device["span_ps"] for device in report["devices"])
+    hidden = report["input_pipeline"]["verdict"] == "hidden"
+    return not (loading and hidden and loading["cost_ps"] >= INFO_SHARE * span_ps)
+
+
+def device_bound_excludes_gains_worth_a_warning(report: Report) -> bool:
+    gains = [
+        row["gain"] or 0.0
+        for row in report["findings"]
+        if row["id"] not in ("below_roofline", "device_copies")
+    ]
+    return not finding(report, "device_bound") or max(gains) < 0.1
+
+
+def no_step_gets_longer_by_a_fix(report: Report) -> bool:
+    return all(
+        row["step_if_fixed_ps"] is None or row["step_if_fixed_ps"] <= row["step_ps"] * 1.001
+        for row in report["findings"]
+    )
+
+
+RULES: tuple[Callable[[Report], bool], ...] = (
+    findings_have_the_order_of_the_verdicts_sentences,
+    the_verdict_names_the_first_fix,
+    stalls_and_exposed_collectives_share_no_time,
+    who_waits_for_data_is_held_up_by_loading,
+    device_bound_excludes_gains_worth_a_warning,
+    no_step_gets_longer_by_a_fix,
+)
+
+
+def broken_rules(folder: Path) -> list[tuple[str, str]]:
+    """The captures in a folder with the rules that their reports break."""
+    captures = [
+        path for path in sorted(folder.iterdir()) if path.is_dir() and next(path.rglob("*.xplane.pb"), None)
+    ]
+    reports = ((path.name, xi.load(str(path)).report()) for path in captures)
+    return [(name, rule.__name__) for name, report in reports for rule in RULES if not rule(report)]
+
+
+def test_reports_of_demo_captures_do_not_contradict_themselves() -> None:
+    assert broken_rules(Path(LOGDIR)) == []
+
+
+@pytest.mark.parametrize(
+    "folder", ["engines", "other", "pairs", "public", "serving", "torch_xla", "torchtpu", "tpu"]
+)
+def test_reports_of_real_captures_do_not_contradict_themselves(shared_traces: Path, folder: str) -> None:
+    assert broken_rules(shared_traces / folder) == []
