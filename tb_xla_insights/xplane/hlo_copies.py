@@ -67,7 +67,8 @@ class _Flow:
 
     def leads_to_free_output(self, copy: HloInstruction) -> bool:
         """Whether values of the copy's shape lead from the copy to an output of that shape, other than the copy itself,
-        that is written into no parameter's buffer. Of a value inside a tuple before the root, the place among the outputs is not followed."""
+        that is written into no parameter's buffer. Of a value inside a tuple before the root, the place among the
+        outputs is not followed."""
         shape = copy.shape
         free_outputs = self._free_outputs.get(shape, set())
         pending, seen = [copy] if free_outputs else [], {copy.id}
