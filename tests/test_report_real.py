@@ -41,11 +41,11 @@ FIRST_FINDINGS = {
 DEMOS = {
     "synthetic_case_study_8_tpu_cores": {"recompilation", "early_sync", "tracing_bound", "transfer_bound"},
     "synthetic_dynamo_issue_dynamo": {"many_small_executions", "dispatch_overhead"},
-    "torch_xla_early_item": {"early_sync"},
+    "torch_xla_early_item": {"early_sync", "sync_every_step"},
     "torch_xla_slow_input": {"input_bound"},
     "torch_xla_dynamic_shapes": {"recompilation"},
     "torch_xla_dynamo": {"many_small_executions"},
-    "torch_xla_dynamo_graph_break": {"graph_breaks"},
+    "torch_xla_dynamo_graph_break": {"graph_breaks", "sync_every_step"},
 }
 
 

@@ -34,14 +34,10 @@ from tb_xla_insights.units import brief_time, brief_times, share
 def sync_every_step(facts: Facts) -> Finding | None:
     """Reads, or calls in which the program waits for the device, in at least half of the steps. They cost the part of
     starved gaps in which the host reads or waits in them. Gaps after an early execution count with the finding about
-    it."""
+    it, whose fix removes its read."""
     trace, ledger = facts.trace, facts.ledger
     read_report, wait_report = reads_report(trace), blocking_waits_report(trace)
-    early = find_early_executions(trace)
-    has_other_reads = bool(
-        np.setdiff1d(early.reads, early.read).size
-    )  # the fixes of early executions remove theirs
-    reads, waits = read_report["most_steps"] and has_other_reads, wait_report["most_steps"]
+    reads, waits = read_report["most_steps"], wait_report["most_steps"]
     if not reads and not waits:
         return None
     taken_ps = np.zeros(len(ledger), np.int64)
@@ -64,8 +60,11 @@ def sync_every_step(facts: Facts) -> Finding | None:
     each_ps = sum(report["duration_ps"] for report, _ in reports) // count
     mean = facts.mean_per_core(taken_ps, frequency)
     duration, idle = brief_times(each_ps, mean.ps)
-    fix = _fix(trace, reads, waits)
-    delay_ps = _return_delay_ps(trace, fix)
+    # The fixes of early executions remove their reads.
+    early = find_early_executions(trace)
+    fixes_reads = reads and bool(np.setdiff1d(early.reads, early.read).size)
+    fix = _fix(trace, fixes_reads, waits) if fixes_reads or waits else None
+    delay_ps = _return_delay_ps(trace, fix) if fix else 0
     event = "a read from the device" if read_share == step_share else "a wait for the device"
     return Finding(
         "sync_every_step",
@@ -79,8 +78,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
             bool((idle_ps > taken_ps).any()),
             causes,
         )
-        + _delay_text(delay_ps, reads, count),
-        advise_reading_later(facts, reads, waits),
+        + _delay_text(delay_ps, fixes_reads, count),
+        advise_reading_later(facts, fixes_reads, waits)
+        or f"First fix the {causes}, which these reads are part of.",
         int(taken_ps.sum()),
         {key: value for key, value in read_report.items() if key != "most_steps"}
         | {"waits": wait_report["waits"], "steps_with_waits": wait_report["steps_with_waits"]},

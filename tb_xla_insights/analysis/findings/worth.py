@@ -47,7 +47,7 @@ _MIN_GAIN = {
     **dict.fromkeys(
         LIMITS
         | {
-            "sync_every_step", "sync_some_steps", "transfer_bound", "host_callback", "device_copies", "host_code",
+            "sync_some_steps", "transfer_bound", "host_callback", "device_copies", "host_code",
             "host_pause", "late_core",
         },
         INFO_SHARE,
