@@ -131,6 +131,8 @@ def test_a_long_headline_loses_the_number_of_devices_then_details_of_the_cause()
     assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for compilations."
     report["findings"][0]["waits_for"] = f"the host, which {'x' * 90}"
     assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for the host."
+    report["findings"][0]["waits_for"] = "the script, in execute: 8 reqs, 11 toks"
+    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for the script."
     report["findings"][0]["waits_for"] = "x" * MAX_LENGTH
     assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time."
 

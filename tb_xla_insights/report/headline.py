@@ -30,6 +30,9 @@ _MIN_HOST_SHARE = 1 / 3
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,\N{NARROW NO-BREAK SPACE}]*")
 """A number, not a digit in a name such as `t1v-n-7f-w-5`."""
 
+_DETAILS = re.compile(r"(?:, | \(| in steps? ).*")
+"""What a short headline leaves out of what devices wait for."""
+
 _NAMES = {
     "tpu": ("TPU core", "TPU cores"),
     "gpu": ("GPU", "GPUs"),
@@ -91,11 +94,13 @@ class _Sentence:
         self._nothing_stands_out = nothing_stands_out and self._share_of_steps is None
 
     def versions(self) -> Iterator[str]:
-        """From the most telling version to the shortest."""
-        works = self._works()
-        for reason in (self._reason(), *self._shorter_reasons()):
+        """From the most telling version to the shortest: without the number of devices, without details of what they
+        wait for, without a reason."""
+        works, reason = self._works(), self._reason()
+        wait, preposition, awaited = reason.partition(" for ")
+        for version in (reason, f"{wait}{preposition}{_DETAILS.sub('', awaited)}", ""):
             for name in (self._subject.name, self._subject.name_without_number):
-                yield f"{name} {works}{reason}."
+                yield f"{name} {works}{version}."
 
     def _works(self) -> str:
         """`work 60 % of the time`."""
@@ -133,13 +138,6 @@ class _Sentence:
         if cause and cause_share >= _MIN_CAUSE_SHARE:
             return f"; above all {wait} for {cause['waits_for']}"
         return "; the rest has many causes"
-
-    def _shorter_reasons(self) -> Iterator[str]:
-        """Reasons without what the host does, or without the numbers of steps; then none."""
-        if self._named.cause:
-            short = re.sub(r"(?<=^the host), which .*| in steps? .*", "", self._named.cause["waits_for"])
-            yield f"; mostly {self._subject.pronoun} {self._subject.verb('wait')} for {short}"
-        yield ""
 
 
 def _without_devices(report: Row) -> str:
