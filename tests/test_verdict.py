@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from captures import Core, capture, session, thread
 from launching import demo, event
-from verdict_reports import MS, PLAIN, device, finding, replayed, report_with, sentences
+from verdict_reports import MS, PLAIN, device, finding, outside_span, replayed, report_with, sentences
 
 from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.report.document import session_report
@@ -152,11 +152,11 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     devices = [device(kind="gpu", span_ps=2_000_000, busy_ps=2_000_000, idle_ps=0, modules=1, ops=1)] * 2
     report = report_with(devices=devices, steps=[])
     assert sentences(report)[0] == "The 2 GPUs work for 2.00 µs each, too briefly to tell more."
-    report["outside_span"] = {
-        "share": 0.999,
-        "before": {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
-        "after": {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
-    }
+    report["outside_span"] = outside_span(
+        0.999,
+        {"duration_ps": 5 * MS, "by_class_ps": {"dispatch": 9 * MS}},
+        {"duration_ps": 3 * MS, "by_class_ps": {"dispatch": 5 * MS}},
+    )
     assert sentences(report)[0] == (
         "Over 99 % of the capture is before the first and after the last run: the host launches."
     )
@@ -165,11 +165,11 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
 @pytest.mark.parametrize(("share", "is_told"), [(0.09, False), (0.3, True), (0.6, True)])
 def test_time_outside_of_the_span_is_told_from_a_tenth_on(share: float, is_told: bool) -> None:
     report = report_with()
-    report["outside_span"] = {
-        "share": share,
-        "before": {"duration_ps": 99 * MS, "by_class_ps": {"compile": 90, "python": 9}},
-        "after": {"duration_ps": 1 * MS, "by_class_ps": {"wait": 1}},
-    }
+    report["outside_span"] = outside_span(
+        share,
+        {"duration_ps": 99 * MS, "by_class_ps": {"compile": 90, "python": 9}},
+        {"duration_ps": 1 * MS, "by_class_ps": {"wait": 1}},
+    )
     sentence = f"{share:.0%} of the capture is before the first run: the host compiles.".replace("%", " %")
     assert (sentences(report)[1] == sentence) == is_told
     # Without steps, it is what the capture is about, unless nobody knows what the host did.
@@ -188,14 +188,38 @@ def test_time_outside_of_the_span_is_told_from_a_tenth_on(share: float, is_told:
     ],
 )
 def test_the_edge_of_the_capture_is_named(before: int, after: int, where: str) -> None:
-    edges = {"before": before, "after": after}
-    outside = {name: {"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for name, ms in edges.items()}
-    assert f" is {where}: the host waits." in sentences(report_with(outside_span=outside | {"share": 0.3}))[1]
+    outside = outside_span(
+        0.3, *({"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for ms in (before, after))
+    )
+    assert f" is {where}: the host waits." in sentences(report_with(outside_span=outside))[1]
+
+
+def test_the_event_that_lasts_for_most_of_the_time_outside_is_named() -> None:
+    get = {"name": "$queue.py:154 get", "class": "wait", "duration_ps": 60 * MS}
+    short = {"name": "$train.py:3 step", "class": "python", "duration_ps": 5 * MS}
+    edges = (
+        {"duration_ps": 90 * MS, "by_class_ps": {"wait": 90}, "longest": get},
+        {"duration_ps": 5 * MS, "by_class_ps": {"wait": 5}, "longest": short},
+    )
+    assert sentences(report_with(outside_span=outside_span(0.5, *edges)))[1].endswith(
+        "50 % of the capture is before the first run: the host waits, in get at queue.py:154."
+    )
+
+
+def test_the_profilers_own_time_is_told_where_it_is_long() -> None:
+    edges = (
+        {"duration_ps": 99 * MS, "by_class_ps": {"wait": 99}},
+        {"duration_ps": 1 * MS, "by_class_ps": {}},
+    )
+    outside = outside_span(0.5, *edges, profiler_start_ps=30 * MS, profiler_stop_ps=100 * MS)
+    assert sentences(report_with(outside_span=outside))[1].endswith(
+        "the host waits. The profiler's own start and stop (130 ms) do not count."
+    )
 
 
 def test_the_building_of_a_first_step_is_not_told() -> None:
     edge = {"duration_ps": 14 * MS, "by_class_ps": {"tracing": 14}}
-    report = report_with(outside_span={"share": 0.3, "before": edge, "after": edge})
+    report = report_with(outside_span=outside_span(0.3, edge, edge))
     assert "of the capture" not in sentences(report)[1]
 
 
@@ -213,9 +237,8 @@ def test_the_building_of_a_first_step_is_not_told() -> None:
 def test_a_record_that_ends_early_explains_the_time_after_it(
     diagnostics: list[tuple[str, str]], text: str
 ) -> None:
-    edges = {"before": 1, "after": 99}
-    outside = {name: {"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for name, ms in edges.items()}
-    report = report_with(outside_span=outside | {"share": 0.3})
+    edges = ({"duration_ps": ms * MS, "by_class_ps": {"wait": ms}} for ms in (1, 99))
+    report = report_with(outside_span=outside_span(0.3, *edges))
     report["diagnostics"] = [{"id": id_, "severity": severity} for id_, severity in diagnostics]
     assert sentences(report)[1].endswith(f"30 % of the capture is {text}")
 

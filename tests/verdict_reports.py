@@ -43,6 +43,18 @@ def device(**fields: Any) -> dict[str, Any]:
     } | fields  # fmt: skip
 
 
+def outside_span(
+    share: float, before: dict[str, Any], after: dict[str, Any], **fields: Any
+) -> dict[str, Any]:
+    """Time outside the devices' span, `before` and `after` it; without long events and profiler."""
+    edges = {"before": {"longest": None} | before, "after": {"longest": None} | after}
+    return (
+        edges
+        | {"share": share, "profiler_start_ps": 0, "profiler_stop_ps": 0, "capture_ps": 200 * MS}
+        | fields
+    )
+
+
 def report_with(*findings: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """The report of a device that is half busy, in which the host waits in the idle time; its two steps last 20 ms, 17
     ms without all mistakes, and 8 ms without the largest limit as well."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.worth import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.english import upper_first
-from tb_xla_insights.units import rounded_share
+from tb_xla_insights.units import brief_time, rounded_share
 
 Row = Mapping[str, Any]
 
@@ -33,6 +34,22 @@ def is_the_story(report: Row) -> bool:
         return False
     is_device_bound = any(finding["id"] in NO_FAULT for finding in report["findings"])
     return not is_device_bound and _main_class(outside) not in (None, "unrecorded")
+
+
+def outside_details(report: Row) -> str:
+    """The sentence of `outside_text` with the event that lasts for most of the time (`: the host waits, in get at
+    queue.py:154`), and with what the profiler itself took, if that is worth mentioning."""
+    text, outside = outside_text(report), report["outside_span"]
+    if not text:
+        return ""
+    edges = outside["before"], outside["after"]
+    event = max((edge["longest"] for edge in edges if edge["longest"]), key=_duration_ps, default=None)
+    if event and 2 * event["duration_ps"] > sum(edge["duration_ps"] for edge in edges):
+        text = f"{text.removesuffix('.')}, in {frame_name(event['name'])}."
+    profiler_ps = outside["profiler_start_ps"] + outside["profiler_stop_ps"]
+    if profiler_ps >= OUTSIDE_SPAN_SHARE * outside["capture_ps"]:
+        text += f" The profiler's own start and stop ({brief_time(profiler_ps)}) do not count."
+    return text
 
 
 def outside_text(report: Row) -> str:
@@ -57,6 +74,10 @@ def outside_text(report: Row) -> str:
     main_class = _main_class(outside)
     activity = host_activities(report["environment"]["framework"])[main_class] if main_class else ""
     return f"{start} {where}{f': the host {activity}' if activity else ''}."
+
+
+def _duration_ps(event: Row) -> int:
+    return int(event["duration_ps"])
 
 
 def _main_class(outside: Row) -> str | None:

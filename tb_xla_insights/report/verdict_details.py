@@ -9,7 +9,7 @@ from typing import Any
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, why_host_unknown
-from tb_xla_insights.report.outside_text import is_the_story, outside_text
+from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import NamedFindings
 from tb_xla_insights.units import brief_time, rounded_share
 
@@ -29,7 +29,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
             for pace in named.paces
         ),
         _once_text(report, named),
-        device_sentence(report, named) if is_the_story(report) else outside_text(report),
+        device_sentence(report, named) if is_the_story(report) else outside_details(report),
         *_limitations(report, named),
     ]
     return " ".join(filter(None, sentences)) or "Nothing in this capture stands out."

@@ -65,7 +65,7 @@ def late_core(facts: Facts) -> Finding | None:
         first_fitting_title(
             f"{waiting_text} {verb} for {name}, which is launched later", "A core is launched late"
         ),
-        f"{waiting_text} {verb} for {name}, which is launched later",
+        f"the late launch on {name}, for which {waiting_text} {verb}",
         f"{waiting_text} {verb} {mean}{unit} for {name} at the begin of a run (barrier-cores), because its runs are "
         f"enqueued {later} later{f', by the thread {threads[0]}' if len(threads) == 1 else ''}.",
         f"Look in the timeline at what the thread that launches on {name} does before: if it works, let it launch "
@@ -86,6 +86,7 @@ def late_core(facts: Facts) -> Finding | None:
         ),
         facts.frequency_of(steps),
         Fix(device_ps=device_ps, earlier_ps=later_ps),
+        waits_for=f"{name}, which is launched later",
     )
 
 
