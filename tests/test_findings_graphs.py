@@ -40,7 +40,7 @@ class TestEarlySync:
     def test_a_sync_that_is_followed_by_a_read_costs_the_gap_after_it(self) -> None:
         finding = findings(cut().trace())["early_sync"]
         assert us(finding.cost_ps) == 1750 - 1420
-        assert finding.title == "forward is cut by a read in step 6"
+        assert finding.title == "A read inside forward in step 6 splits the step"
         assert finding.evidence["annotation"] == "Training_Step/forward"
         assert ".item()" in finding.advice
 
@@ -60,14 +60,14 @@ class TestEarlySync:
             tpu.launch(i * STEP + 280, (i * STEP + 285, 5), (i * STEP + 300, 50))
             tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 285, 100)
         finding = findings(tpu.trace())["early_sync"]
-        assert finding.title == "The step is cut by a read in steps 5 and 6"
+        assert finding.title == "A read inside the step in steps 5 and 6 splits it"
         assert finding.brief == "a read inside the step in steps 5 and 6"
 
     @pytest.mark.parametrize(
         ("cuts", "title"),
         [
-            (1, "Graphs are cut by a read outside of steps"),
-            (2, "Graphs are cut twice by a read outside of steps"),
+            (1, "A read outside of steps splits graphs"),
+            (2, "2 reads outside of steps split graphs"),
         ],
     )
     def test_cuts_after_the_last_step_are_in_no_step(self, cuts: int, title: str) -> None:
@@ -81,8 +81,8 @@ class TestEarlySync:
     @pytest.mark.parametrize(
         ("steps", "title"),
         [
-            (4, "The step is cut twice by a read in every step"),
-            (1, "The step is cut twice by a read in step 5"),
+            (4, "2 reads inside every step split it"),
+            (1, "2 reads inside the step in step 5 split it"),
         ],
     )
     def test_cuts_outside_of_steps_are_not_counted_with_those_in_steps(self, steps: int, title: str) -> None:
@@ -101,7 +101,7 @@ class TestEarlySync:
         tpu.on_main("forward", STEP + 180, 450)
         tpu.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker")
         finding = findings(tpu.trace())["early_sync"]
-        assert finding.title == "forward is cut by a StepMarker in step 6"
+        assert finding.title == "A StepMarker inside forward in step 6 splits the step"
         assert "mark_step()" in finding.advice
 
     def test_advice_for_a_marker_on_the_backward_thread(self) -> None:
@@ -111,7 +111,7 @@ class TestEarlySync:
             STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker", autograd=True
         )
         finding = findings(tpu.trace())["early_sync"]
-        assert finding.title.startswith("backward is cut by a StepMarker")
+        assert finding.title.startswith("A StepMarker inside backward")
         assert "Remove the mark_step()" not in finding.advice
         assert "hooks" in finding.advice
 
@@ -124,7 +124,7 @@ class TestEarlySync:
         tpu.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
         tpu.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
         finding = findings(tpu.trace())["early_sync"]
-        assert finding.title == "forward and loss are cut by a read in steps 6 and 7"
+        assert finding.title == "A read inside forward and loss splits the step"
         assert "out of Training_Step/forward and Training_Step/loss, " in finding.advice
 
 
@@ -389,7 +389,7 @@ class TestCpuFallback:
         assert (by_id["cpu_fallback"].evidence["round_trips"], us(by_id["cpu_fallback"].cost_ps)) == (1, 330)
         assert (by_id["early_sync"].evidence["early_syncs"], by_id["early_sync"].title) == (
             1,
-            "loss is cut by a read in step 7",
+            "A read inside loss in step 7 splits the step",
         )
 
     def test_cuts_without_a_round_trip_may_be_caused_by_operators_on_the_cpu(self) -> None:
@@ -403,7 +403,7 @@ def test_the_case_study() -> None:
     by_id = findings(demo("synthetic_case_study_8_tpu_cores"))
     assert by_id["recompilation"].title == "SyncTensorsGraph.42210 is compiled in step 1209"
     assert us(by_id["recompilation"].evidence["compile_ps"]) == 318407
-    assert by_id["early_sync"].title == "text_encoder is cut by a StepMarker and a read in step 1211"
+    assert by_id["early_sync"].title == "A StepMarker and a read inside text_encoder split the step"
     assert by_id["early_sync"].evidence["annotation"] == "Training_Step/forward/text_encoder"
     assert "sync_every_step" not in by_id
 
@@ -411,10 +411,10 @@ def test_the_case_study() -> None:
 @pytest.mark.parametrize(
     ("folder", "expected"),
     [
-        ("../pairs/tx_print_tensor_bad", {"early_sync": "The step is cut by a read in every step"}),
+        ("../pairs/tx_print_tensor_bad", {"early_sync": "A read inside every step splits it"}),
         ("../pairs/tx_infer_cpu_bad", {}),
         ("tiny_dynamic", {"recompilation": "3 compilations after warm-up in steps 3, 6 and 9"}),
-        ("tiny_early_item", {"early_sync": "forward is cut twice by a read in every step"}),
+        ("tiny_early_item", {"early_sync": "2 reads inside forward in every step split the step"}),
         ("tiny_coldstart", {}),
     ],
 )

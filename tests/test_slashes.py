@@ -233,7 +233,7 @@ def test_a_cut_annotation_by_name() -> None:
         tpu.launch(i * STEP + 100, (i * STEP + 110, 20), (i * STEP + 150, 50))
         tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 220, 20)
     finding = findings(tpu.trace())["early_sync"]
-    assert finding.title == "net/forward is cut by a read in every step"
+    assert finding.title == "A read inside net/forward in every step splits the step"
     assert "Training_Step/net/forward" in finding.advice
 
 

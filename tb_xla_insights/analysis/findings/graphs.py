@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
-from tb_xla_insights.english import lower_first, mean_text, plural
+from tb_xla_insights.english import lower_first, mean_text, plural, upper_first
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -56,16 +56,15 @@ def early_sync(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
-    subject_and_verb, subject, cut_location = describe_cuts(trace, paths)
+    subject, cut_location = describe_cuts(trace, paths)
     location_known = bool(numbers) or any(paths)
-    if not location_known:
-        subject_and_verb = "Graphs are"
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
     brief = f"{cause} inside {cut_location} {where}" if location_known else f"{cause} {where}"
     brief = brief.replace("inside the step in every step", "inside every step")
-    times = _cuts_text(int((early.step >= 0).sum()) or count, numbers, facts)
+    noun = "StepMarker" if by_marker == count else "sync" if by_marker else "read"
+    cuts_text = _cuts_text(noun, int((early.step >= 0).sum()) or count, numbers, facts)
     detail = (
         f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
         f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
@@ -94,9 +93,7 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        first_fitting_title(f"{subject_and_verb} cut {times}by {cause} {where}",
-                            f"{subject_and_verb} cut by {cause} {where}",
-                        f"Graphs are cut by {cause} {where}", "Graphs are cut into parts"),
+        _title(cause if marker_and_read == count else cuts_text, subject if location_known else "", where),
         brief,
         detail,
         marker_advice if by_marker == count else read_advice,
@@ -145,21 +142,35 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     return count
 
 
-def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
-    """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts. `count`: the
-    cuts in the steps of these numbers; if there are no numbers, all cuts."""
+def _cuts_text(noun: str, count: int, numbers: list[int], facts: Facts) -> str:
+    """`a read`, `4 reads`: the cuts in total, or per step if every step has cuts. `count`: the cuts in the steps of
+    these numbers; if there are no numbers, all cuts."""
     if count <= max(1, len(numbers)):
-        return ""
+        return f"a {noun}"
     is_per_step = len(numbers) == facts.step_count > 1
-    number = count / len(numbers) if is_per_step else count
-    return "twice " if number == 2 else f"{mean_text(number)} times "
+    return f"{mean_text(count / len(numbers) if is_per_step else count)} {noun}s"
+
+
+def _title(cuts: str, subject: str, where: str) -> str:
+    """`A read inside forward in step 6 splits the step`. `cuts`: what cuts; `subject`: what is cut, empty if not
+    known."""
+    verb = "splits" if cuts.startswith("a ") and " and " not in cuts else "split"
+    start = upper_first(cuts)
+    if not subject:
+        return f"{start} {where} {verb} graphs"
+    if subject == "the step":
+        inside = "every step" if where == "in every step" else f"the step {where}"
+        return f"{start} inside {inside} {verb} it"
+    return first_fitting_title(
+        f"{start} inside {subject} {where} {verb} the step",
+        f"{start} inside {subject} {verb} the step",
+        f"{start} {where} {verb} the step",
+    )
 
 
 class CutText(NamedTuple):
-    """What is cut: the subject and verb of a title (`forward is`, `The step is`), the subject within a sentence
-    (`forward`, `the step`), and the location for advice."""
+    """What is cut: the subject of a sentence (`forward`, `the step`, `4 places`), and the location for advice."""
 
-    subject_and_verb: str
     subject: str
     location: str
 
@@ -172,14 +183,11 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
         for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
     ]
     if len(cut_paths) > 2:
-        return CutText(
-            "Graphs are", "graphs", f"{cut_paths[0]} and {plural(len(cut_paths) - 1, 'other place')}"
-        )
+        others = plural(len(cut_paths) - 1, "other place")
+        return CutText(f"{len(cut_paths)} places", f"{cut_paths[0]} and {others}")
     short = short_names(host_annotations(trace).path_texts)
-    names = list(dict.fromkeys(short.get(path, path) for path in cut_paths))
-    subject, verb = " and ".join(names), "is" if len(names) == 1 else "are"
-    title_subject = f"The{subject[3:]}" if names[0] == "the step" else subject
-    return CutText(f"{title_subject} {verb}", subject, " and ".join(cut_paths))
+    names = dict.fromkeys(short.get(path, path) for path in cut_paths)
+    return CutText(" and ".join(names), " and ".join(cut_paths))
 
 
 def merging_fix(
