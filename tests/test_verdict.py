@@ -116,7 +116,7 @@ def test_the_reason_is_that_of_most_of_the_time_without_work(
 def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     report = report_with()
     report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
-    assert sentences(report)[0].endswith("; mostly it waits with work in the queue.")
+    assert sentences(report)[0].endswith("; mostly it waits between programs that are launched already.")
     report["gaps"]["patterns"] = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
     assert sentences(report)[0].endswith("; mostly it waits inside programs, between their ops.")
 

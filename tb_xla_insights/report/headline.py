@@ -198,7 +198,9 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
         inside_runs_ps = sum(row["total_ps"] for row in gaps["patterns"] if row["inside_run"])
         is_inside = inside_runs_ps > _MOST * idle_ps
         return (
-            "inside programs, between their ops" if is_inside else "with work in the queue",
+            "inside programs, between their ops"
+            if is_inside
+            else "between programs that are launched already",
             queued_ps / idle_ps,
         )
     if not by_class_ps or not idle_ps:
