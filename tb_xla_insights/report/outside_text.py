@@ -37,7 +37,7 @@ def is_the_story(report: Row) -> bool:
 
 
 def outside_details(report: Row) -> str:
-    """The sentence of `outside_text` with the event that lasts for most of the time (`: the host waits, in get at
+    """The sentence of `outside_text` with the Python function that takes most of the time (`: the host waits, in get at
     queue.py:154`), and with what the profiler itself took, if that is worth mentioning."""
     text, outside = outside_text(report), report["outside_span"]
     if not text:
@@ -45,7 +45,8 @@ def outside_details(report: Row) -> str:
     edges = outside["before"], outside["after"]
     event = max((edge["longest"] for edge in edges if edge["longest"]), key=_duration_ps, default=None)
     if event and 2 * event["duration_ps"] > sum(edge["duration_ps"] for edge in edges):
-        text = f"{text.removesuffix('.')}, in {frame_name(event['name'])}."
+        function = frame_name(event["name"])
+        text = f"{text.removesuffix('.')}, in {function}." if function != event["name"] else text
     profiler_ps = outside["profiler_start_ps"] + outside["profiler_stop_ps"]
     if profiler_ps >= OUTSIDE_SPAN_SHARE * outside["capture_ps"]:
         text += f" The profiler's own start and stop ({brief_time(profiler_ps)}) do not count."
