@@ -225,9 +225,9 @@ def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
             ["report", "--fail-on", "warning", "--html", "/dev/stdout"],
             1,
             (
-                "finding (warning): SyncTensorsGraph.42210 is compiled in step 1209\n"
-                "finding (warning): The device waits while the host builds the graph\n"
+                "finding (critical): The device waits while the host builds the graph\n"
                 "finding (warning): The device waits while the host launches\n"
+                "finding (warning): SyncTensorsGraph.42210 is compiled in step 1209\n"
             ),
         ),
     ],

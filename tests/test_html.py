@@ -97,7 +97,7 @@ def test_findings_are_grouped_with_their_gain() -> None:
     parser, report, _ = page("synthetic_case_study_8_tpu_cores")
     text = " ".join(parser.text().split())
     expected = [
-        "Fix what your code can avoid, by gain together at best: mean 290.8 → 221.4 ms",
+        "Fix what your code can avoid together at best: mean 290.8 → 221.4 ms",
         "Pace what sets the pace; gains of each alone",
         "−30.3 % of a step 242.7 → 169.3 ms",
         "backward cannot be seen on the device no gain",

@@ -34,7 +34,16 @@ def with_findings(
         "number": None,
     }
     document["steps"] = [step | {"index": index, "host_ps": {}} for index in range(steps)]
-    device = {"span_ps": 400, "busy_ps": 200, "ops": 1, "duty": {"capture": {}}}
+    device = {
+        "kind": "tpu",
+        "span_ps": 400,
+        "busy_ps": 200,
+        "idle_ps": 200,
+        "stall_ps": 0,
+        "modules": 9,
+        "ops": 1,
+    }
+    device |= {"duty": {"capture": {}}}
     document["devices"] = [device]
     mean = 100 if steps else None
     rows: list[Row] = [
@@ -42,7 +51,7 @@ def with_findings(
             "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
             "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
             "step_if_fixed_at_worst_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step",
-            "where": "in_step", "after": None, "code": [],
+            "where": "in_step", "after": None, "code": [], "waits_for": "", "best_if": "",
             "evidence": {}, "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
             "kind": "limit" if id_ == "tracing_bound" else "mistake",
         }
@@ -64,6 +73,8 @@ def with_findings(
             )
             | {
                 "code": [],
+                "waits_for": "",
+                "best_if": "",
                 "id": "device_bound",
                 "severity": "info",
                 "title": "t",

@@ -238,4 +238,7 @@ def test_the_step_time_of_a_session(tmp_path: Path) -> None:
     path = write_session(tmp_path / "s", "vm")
     (path / RECORD_FILE).write_text('{"samples_per_step": 64}')
     steps = session_steps(xi.load(str(path)).trace)
-    assert ([step["duration_ps"] for step in steps.steps], steps.samples) == ([9 * MS] * 3, 64)
+    assert ([step["duration_ps"] for step in steps.steps], steps.samples) == (
+        [10 * MS, 10 * MS, 9 * MS],  # until the next step, and the last one's annotation
+        64,
+    )

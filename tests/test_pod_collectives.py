@@ -211,5 +211,6 @@ def test_an_annotation_has_times_only_for_the_steps_between_its_first_and_its_la
         "Training_Step": (0, [90, 90, 90, 90]),
         "Training_Step/load": (0, [5, 0, 20]),
         "Training_Step/save_100": (1, [50]),
+        "after": (2, [3]),
     }
     assert TimesOfSteps(1, np.array([50, 7])).total_ps(np.array([0, 1, 3])) == 50

@@ -143,7 +143,6 @@ def test_runs_of_a_gpu_come_from_its_kernels(documents: dict[str, dict[str, Any]
     assert [finding["id"] for finding in document["findings"]] == [
         "sync_every_step",
         "dispatch_overhead",
-        "tracing_bound",
     ]
     without_programs = documents["gpu_v100_tf"]  # its kernels name no program
     assert [device["modules"] for device in without_programs["devices"]] == [0, 0]

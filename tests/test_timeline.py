@@ -56,7 +56,10 @@ def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:
 def test_steps_are_called_by_their_numbers(timeline: Timeline) -> None:
     view = timeline.view(0, STEPS * STEP, 1000, ["h0.steps"])
     assert slices(view, "h0.steps") == [
-        [(step * STEP, 19 * MS, str(step + 5), 1) for step in range(STEPS)],
+        [
+            (step * STEP, STEP if step < STEPS - 1 else 19 * MS, str(step + 5), 1)
+            for step in range(STEPS)  # until the next step; the last one as long as its annotation
+        ],
     ]
 
 
@@ -76,7 +79,7 @@ def test_events_have_the_class_of_their_nearest_ancestor_with_one(timeline: Time
         for name, class_index in zip(lane["n"], lane["c"], strict=True)
     }
     assert classes == {
-        "Training_Step": "tracing",
+        "Training_Step": "python",  # outside of its phases
         "forward": "tracing",
         "attention": "tracing",
         "loss": "tracing",

@@ -105,7 +105,7 @@ class TestOverview:
 
     def test_the_verdict_names_the_worst_finding(self, case_study: SessionTrace) -> None:
         sentence = views.overview(case_study)["verdict"]
-        assert sentence["severity"] == "warning"
+        assert sentence["severity"] == "critical"
         assert sentence == session_report(case_study)["verdict"]
         assert sentence["details"].startswith("Fix first: 324.5\u202fMB sent each step;")
         good = views.overview(session(loop(device=980).trace()))["verdict"]

@@ -36,7 +36,7 @@ launch is delayed."""
 
 _LOADING_ADVICE = {
     # A capture does not show whether another thread loads if nothing of that thread is recorded.
-    "driving_thread": "If {where} loads the batch itself, load ahead of the step{at_once}: {how}; if it waits "
+    "driving_thread": "If {where} loads the batch itself, load ahead{at_once}: {how}; if it waits "
     "for a loader, give that more workers.",
     "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
     "(loader_prefetch_size), and make a batch cheaper to collate.",

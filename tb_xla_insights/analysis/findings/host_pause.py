@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
 from tb_xla_insights.analysis.host.pauses import Pause, find_pauses
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import annotated_times
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
@@ -26,14 +27,20 @@ _MAX_KINDS = 2
 
 
 def host_pause(facts: Facts) -> Finding | None:
-    """Idle time in pauses (`find_pauses`), told once per kind."""
+    """Idle time in pauses (`find_pauses`), told once per kind; of kinds whose idle time no other finding explains for
+    the greater part, such as the compilations in them."""
     by_kind: dict[str, list[Pause]] = {}
-    gaps = facts.ledger.start_ps, facts.ledger.end_ps
+    ledger = facts.ledger
     for pause in find_pauses(facts.trace):
-        if ((gaps[0] < pause.end_ps) & (gaps[1] > pause.start_ps)).any():
+        if ((ledger.start_ps < pause.end_ps) & (ledger.end_ps > pause.start_ps)).any():
             by_kind.setdefault(pause.kind, []).append(pause)
-    taken = {kind: facts.ledger.take_within(_CLASSES, _times(pauses)) for kind, pauses in by_kind.items()}
-    kinds = sorted((kind for kind in by_kind if taken[kind].any()), key=lambda kind: -int(taken[kind].sum()))
+    taken: dict[str, Int64] = {}
+    for kind, pauses_of_kind in by_kind.items():
+        times = _times(pauses_of_kind)
+        idle_ps = covered_times(times.start_ps, times.end_ps, ledger.start_ps, ledger.end_ps)
+        if 2 * ledger.remaining_within(_CLASSES, times).sum() > idle_ps.sum():
+            taken[kind] = ledger.take_within(_CLASSES, times)
+    kinds = sorted(taken, key=lambda kind: -int(taken[kind].sum()))
     if not kinds:
         return None
     pauses = [pause for kind in kinds for pause in by_kind[kind]]

@@ -58,16 +58,26 @@ class Ledger:
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
+        taken_by_class = self._remaining_within(columns, windows)
+        self._add_taken_times(columns, windows.within(union(self.start_ps, self.end_ps)))
+        self.remaining_ps[:, columns] -= taken_by_class
+        taken_ps: Int64 = taken_by_class.sum(axis=1)
+        return taken_ps
+
+    def remaining_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
+        """Returns what `take_within` would take."""
+        columns = np.array([CLASSES.index(name) for name in classes], np.intp)
+        remaining_ps: Int64 = self._remaining_within(columns, windows).sum(axis=1)
+        return remaining_ps
+
+    def _remaining_within(self, columns: NDArray[np.intp], windows: Intervals) -> Int64:
+        """The remaining time within some windows, a row per gap and a column for each of `columns`."""
         inside = np.zeros_like(self.remaining_ps)
         for index in np.unique(self.device).tolist():
             gaps = self.device == index
             segments = idle_class_segments(self.trace, index)
             inside[gaps] = class_times_inside(segments, windows, self.start_ps[gaps], self.end_ps[gaps])
-        self._add_taken_times(columns, windows.within(union(self.start_ps, self.end_ps)))
-        taken_by_class = np.minimum(inside[:, columns], self.remaining_ps[:, columns])
-        self.remaining_ps[:, columns] -= taken_by_class
-        taken_ps: Int64 = taken_by_class.sum(axis=1)
-        return taken_ps
+        return np.minimum(inside[:, columns], self.remaining_ps[:, columns])
 
     def _add_taken_times(self, columns: NDArray[np.intp], times: Intervals) -> None:
         for column in columns.tolist():

@@ -158,8 +158,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         f"{mean_text(per_step)} executions a step, most of them small",
         f"{mean_text(per_step)} mostly small executions a step",
         f"{small} of {count} executions {description}. {costs}"
-        + (", and nothing is fused across programs" if chained else "")
-        + f"{_pending_inputs_text(input_syncs, facts.step_count)}.",
+        f"{_pending_inputs_text(input_syncs, facts.step_count)}.",
         _advice(facts, dynamo, markers),
         cost,
         {

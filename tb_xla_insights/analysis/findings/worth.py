@@ -212,7 +212,11 @@ def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(
         findings,
         key=lambda finding: place_in_order(
-            finding.id, finding_kind(finding), finding.recurs, finding.gain, finding.cost_ps
+            finding.id,
+            finding_kind(finding),
+            finding.recurs,
+            (finding.gain, finding.gain_at_worst),
+            finding.cost_ps,
         ),
     )
 
@@ -221,7 +225,9 @@ def sort_rows(rows: Iterable[Row]) -> list[Row]:
     """The report's findings in the same order."""
     return sorted(
         rows,
-        key=lambda row: place_in_order(row["id"], row["kind"], row["recurs"], row["gain"], row["cost_ps"]),
+        key=lambda row: place_in_order(
+            row["id"], row["kind"], row["recurs"], (row["gain"], row["gain_at_worst"]), row["cost_ps"]
+        ),
     )
 
 
@@ -236,12 +242,16 @@ def group_of(kind: str | None, recurs: str | None, gain: float | None) -> Findin
 
 
 def place_in_order(
-    id_: str, kind: str | None, recurs: str | None, gain: float | None, cost_ps: int
+    id_: str, kind: str | None, recurs: str | None, gains: tuple[float | None, float | None], cost_ps: int
 ) -> tuple[int, bool, bool, float, int, str]:
-    """A finding's key in the order: by group, then by gain; findings without a gain last. A device that is the
+    """A finding's key in the order: by group, then by gain; findings without a gain last. Of `gains`, at best and at
+    worst, the middle counts, so that a gain that may vanish does not precede a certain one. A device that is the
     bottleneck sets the pace before any limit does."""
+    gain, worst = gains
     group = GROUPS.index(group_of(kind, recurs, gain))
-    return group, kind is not None, gain is None, -(gain or 0.0), -cost_ps, id_
+    best = gain or 0.0
+    middle = best if worst is None else (best + worst) / 2
+    return group, kind is not None, gain is None, -middle, -cost_ps, id_
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
