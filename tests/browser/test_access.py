@@ -146,7 +146,7 @@ def test_tab_reaches_all_controls_of_a_view_with_a_visible_outline(xi: Xi, view:
 def test_the_verdict_and_the_selection_are_announced(xi: Xi) -> None:
     live = xi.page.get_by_test_id("live")
     xi.open(CASE, v="overview")
-    expect(live).to_contain_text("devices are 60.5")
+    expect(live).to_contain_text("8 TPU cores work 60")
     findings = xi.page.get_by_role("region", name="Findings")
     expect(findings.get_by_role("heading", level=3, name="is compiled in step 1209")).to_be_visible()
     xi.press("2")

@@ -87,7 +87,7 @@ def test_the_page_after_the_first_hosts_after_most_and_after_all(
         re.compile(r"8 of 64\shosts read; the slowest may be among the rest\. 6\d of 4\d\d\skB"),
         timeout=TIMEOUT_MS,
     )
-    expect(verdict).to_contain_text("So far the 16 devices of 8 hosts are ", timeout=TIMEOUT_MS)
+    expect(verdict).to_contain_text("So far the 16 TPU cores of 8 hosts work ", timeout=TIMEOUT_MS)
     for finding in ("straggler", "exposed_collectives", "device_bound"):
         expect(page.get_by_test_id(f"finding-{finding}")).to_have_count(0)
     expect(page.get_by_test_id("finding-gain")).to_have_count(0)
