@@ -205,7 +205,7 @@ def test_ops_near_the_roofline_are_no_finding() -> None:
 def test_the_finding_is_sorted_among_the_limits_by_its_gain() -> None:
     document = report(ATTENTION, MLP)
     limits = [
-        {"id": name, "kind": "limit", "gain": gain, "recurs": None, "cost_ps": 0}
+        {"id": name, "kind": "limit", "gain": gain, "gain_at_worst": gain, "recurs": None, "cost_ps": 0}
         for name, gain in (("more", 0.5), ("less", 0.3))
     ]
     findings = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
