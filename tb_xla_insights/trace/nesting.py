@@ -41,6 +41,8 @@ def nest_events(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int
 def nearest_enclosing(parent: Int32, origin: Int32, rows: Int32) -> Int32:
     """For each event of `origin` (-1: none): the event itself if it is one of `rows`, else its nearest ancestor that
     is; -1: none."""
+    if not len(rows):  # as of Python frames, without the Python tracer
+        return np.full(len(origin), -1, np.int32)
     is_candidate = np.zeros(len(parent), np.bool_)
     is_candidate[rows] = True
     result = np.array(origin, np.int32)

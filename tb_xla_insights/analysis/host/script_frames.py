@@ -125,9 +125,9 @@ class _Timeline:
 
 @memoised
 def _timeline(trace: Trace) -> _Timeline:
-    lines = trace.lines_with("driving")
-    segments = thread_segments(trace, lines[0]) if lines else NO_SEGMENTS
-    frames, script, frame = _named_frames(trace), script_frames(trace), frame_around(trace, segments.row)
+    lines, frames = trace.lines_with("driving"), _named_frames(trace)
+    segments = thread_segments(trace, lines[0]) if lines and len(frames) else NO_SEGMENTS
+    script, frame = script_frames(trace), frame_around(trace, segments.row)
     callers = nearest_enclosing(trace.parent, trace.parent[frames], frames)
     callees = frames[np.isin(callers, script)]
     callee = nearest_enclosing(trace.parent, segments.row, np.union1d(callees, script))

@@ -173,7 +173,8 @@ def _barrier_ps(trace: Trace, device: Device) -> int:
     """The device's idle time in barriers."""
     barriers = find_barriers(trace)
     rows = barriers.of_device(_index(trace, device))
-    return union(barriers.start_ps[rows], barriers.end_ps[rows]).within(idle(trace, device)).total_ps
+    waits = union(barriers.start_ps[rows], barriers.end_ps[rows])
+    return waits.within(idle(trace, device)).total_ps if len(waits) else 0
 
 
 def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> Busy:
