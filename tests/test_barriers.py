@@ -1,4 +1,4 @@
-"""Waits of cores for each other at the begin of a run."""
+"""Waits of cores for each other at the start of a run."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_core_that_is_launched_later_is_a_finding() -> None:
     }
     # Both cores idle for that time: one in the barrier, the other before its launch, except before its first run.
     assert finding.cost_ps == (6 + 5) * LATE_US * US
-    assert "waits 0.400\u202fms a step for TPU:1 at the begin of a run" in finding.detail
+    assert "waits 0.400\u202fms a step for TPU:1 at the start of a run" in finding.detail
     assert "enqueued 0.400\u202fms later, by the thread python" in finding.detail
 
 

@@ -133,18 +133,20 @@ def finding(report: Document, truth: Document) -> Iterator[str]:
         yield f"no {truth['finding']} among {reported}"
 
 
+def _own_work(truth: Document) -> set[str]:
+    """The finding about the program's own Python."""
+    return {"host_code"} if truth["parts_ms"].get("work") else set()
+
+
 def first_finding(report: Document, truth: Document) -> Iterator[str]:
-    own_work = {"host_code"} if truth["parts_ms"].get("work") else set()  # the program's own Python
-    reported = [row["id"] for row in report["findings"] if row["id"] not in own_work]
+    reported = [row["id"] for row in report["findings"] if row["id"] not in _own_work(truth)]
     if truth["finding"] in reported[1:]:
         yield f"{truth['finding']} comes after {reported[: reported.index(truth['finding'])]}"
 
 
 def false_mistakes(report: Document, truth: Document) -> Iterator[str]:
     """Checks that no mistake of at least warning severity is reported that the program does not make."""
-    true_ids = {truth["finding"], *truth["besides"]}
-    if truth["parts_ms"].get("work"):
-        true_ids.add("host_code")
+    true_ids = {truth["finding"], *truth["besides"], *_own_work(truth)}
     for row in report["findings"]:
         if row["kind"] == "mistake" and row["severity"] != "info" and row["id"] not in true_ids:
             yield f"{row['id']} ({row['severity']}): {row['title']}"

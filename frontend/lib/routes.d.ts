@@ -1226,7 +1226,7 @@ export interface GapAnswer {
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
-  /** The part in which the device waited at the begin of a run for another device of the launch (`barrier-cores`). */
+  /** The part in which the device waited at the start of a run for another device of the launch (`barrier-cores`). */
   barrier_ps: number;
   /** Id of the device that it waited for: the last one to begin; `null` without such a wait. */
   late_device: string | null;

@@ -213,7 +213,7 @@ def _no_device(trace: Trace) -> str:
 
 def _describe_lost(lost: Sequence[tuple[str, int]]) -> str:
     """`The host made 8 launches on TPU:1, which recorded no work`."""
-    launches = plural(sum(count for _, count in lost), "launch", "launches")
+    launches = plural(sum(number for _, number in lost), "launch", "launches")
     return f"The host made {launches} on {join_words([name for name, _ in lost])}, which recorded no work"
 
 

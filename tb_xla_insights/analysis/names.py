@@ -54,6 +54,7 @@ def metadata_tags(trace: Trace) -> list[frozenset[str]]:
     ]
 
 
+@memoised
 def has_tag(trace: Trace, *tags: str) -> NDArray[np.bool_]:
     """Per event metadata, whether its name has at least one of the tags."""
     return np.array([not name_tags.isdisjoint(tags) for name_tags in metadata_tags(trace)], np.bool_)

@@ -57,13 +57,16 @@ def _print_order(out: Console, programs: Sequence[Document]) -> None:
 def _print_ops(
     out: Console, definition: Definition, rows: Sequence[Document], names: Mapping[str, str]
 ) -> None:
+    from tb_xla_insights.analysis.propagation.path_names import path_text
+
     if not rows:
         return
     longest = f"; the {elements.MAX_ROWS} longest" if len(rows) > elements.MAX_ROWS else ""
     cells = {
         "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
         "parts": lambda row: ", ".join(
-            f"{names.get(part['path'], part['path'])} {units.share(part['share'])}" for part in row["parts"]
+            f"{names.get(part['path']) or path_text(part['path'])} {units.share(part['share'])}"
+            for part in row["parts"]
         ),
     }
     title = f"{definition.title} (all cores{longest})"

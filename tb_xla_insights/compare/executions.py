@@ -53,11 +53,6 @@ class ExecutionPair:
         self.a, self.b = a.executions_of(program), b.executions_of(program_b)
         self._test = PermutationTest(self.a.sample, self.b.sample)
 
-    @property
-    def has_enough(self) -> bool:
-        """Whether both sessions have enough executions for a test."""
-        return self._test.has_enough_steps
-
     def test_device_time(self) -> PermutationResult:
         return self._test.test_means(self.a.device_ps.tolist(), self.b.device_ps.tolist())
 

@@ -52,7 +52,7 @@ class HostCollectives:
 
     One row per core and execution of a collective: `instruction` (index into `instructions`), `run`, `repetition`
     (index among the executions of that instruction in the run), `core`, `begin_ps` (the core joins), `wait_start_ps`
-    (it starts to wait: its `begin_ps`, or the begin of an asynchronous collective's `done`), `end_ps`, `exposed_ps`
+    (it starts to wait: its `begin_ps`, or the start of an asynchronous collective's `done`), `end_ps`, `exposed_ps`
     (the time that no computation hides), and `point_to_point_ps` (how long the core has been in exposed point-to-point
     collectives before the row, in total: time in which it waits for data from one other core). `recorded_count`: the
     number of rows before `limit_rows` removed some.

@@ -73,7 +73,7 @@ class BarrierWait(TypedDict):
     """The part of a gap in which its device waits for another one."""
 
     barrier_ps: int
-    """The part in which the device waited at the begin of a run for another device of the launch (`barrier-cores`)."""
+    """The part in which the device waited at the start of a run for another device of the launch (`barrier-cores`)."""
     late_device: str | None
     """Id of the device that it waited for: the last one to begin; `null` without such a wait."""
 

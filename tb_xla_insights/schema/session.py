@@ -127,7 +127,7 @@ class Device(TypedDict):
     idle_ps: int
     """The rest of that span."""
     barrier_ps: int
-    """The part of `idle_ps` in which it waits at the begin of a run for the other devices of the launch."""
+    """The part of `idle_ps` in which it waits at the start of a run for the other devices of the launch."""
     stall_ps: int
     """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]

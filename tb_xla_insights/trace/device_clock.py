@@ -16,7 +16,7 @@ CLOCK_SLACK_PS = 10_000_000
 no known order."""
 
 _USUAL_START_PS, _USUAL_COMPLETION_PS = 50_000_000, 130_000_000
-"""Usual times from the end of the enqueuing to the begin of the run on a free device (34 to 60 µs on TPU v6e), and from
+"""Usual times from the end of the enqueuing to the start of the run on a free device (34 to 60 µs on TPU v6e), and from
 a run's end to its completion on the host (122 to 218 µs there)."""
 
 _COMPLETIONS = ("CompleteCallbacks", "tpu::System::Execute=>Done")
@@ -28,7 +28,7 @@ def find_device_clock(trace: Trace) -> DeviceClock | None:
     """Finds the shift that the devices' times need; None if the clocks of host and devices agree, or if nothing
     consistent can be said. Needs the trace's devices and flows. (docs/definitions.md, "Time base")
 
-    The shift is at least the time from a run's begin to the end of its enqueuing, and at most the time from a run's end
+    The shift is at least the time from a run's start to the end of its enqueuing, and at most the time from a run's end
     to its completion on the host. The second holds only for runs after which all devices were idle: where runs follow
     each other directly, the recorded end of the first may be late, by up to 198 ms on TPU v6e.
     """

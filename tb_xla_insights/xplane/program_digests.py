@@ -72,7 +72,10 @@ def digest_program(module: HloModule) -> ProgramDigests:
 
 
 def _slice_text(instruction: HloInstruction) -> str:
-    bounds = (f"{dimension.start}:{dimension.limit}" for dimension in instruction.slice_dimensions)
+    bounds = (
+        f"{dimension.start}:{dimension.limit}" + (f":{dimension.stride}" if dimension.stride > 1 else "")
+        for dimension in instruction.slice_dimensions
+    )
     return f"[{','.join(bounds)}]"
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
@@ -33,6 +34,7 @@ def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     return union(trace.start_ps[call_rows], trace.end_ps[call_rows])
 
 
+@memoised
 def warm_up_calls(trace: Trace) -> Intervals:
     """The calls that compile in the warm-up (see `calls_that_compile`)."""
     compiles = find_compilations(trace)

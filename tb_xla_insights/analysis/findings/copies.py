@@ -90,7 +90,7 @@ def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
     reason = f"{'is' if is_one else 'are'} not donated" if is_jax else "it may not overwrite"
     title = first_fitting_title(
         f"{program} copies {copied}, which {reason}",
-        f"{program} copies arguments, which {reason}",
+        f"{program} copies arguments, which {'are not donated' if is_jax else reason}",
         f"A program copies {copied}, which {reason}",
         "A program copies its arguments",
     )

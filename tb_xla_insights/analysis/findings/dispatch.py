@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.english import mean_text
+from tb_xla_insights.english import mean_text, upper_first
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -54,19 +54,20 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     taken_ps = launching_taken_ps + unqueued.taken_ps + in_flight.taken_ps
     dominant_class = max(costs, key=lambda name: costs[name])
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
-    waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}"
+    brief = waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}"
     advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_removing(facts.affected_steps(launching_taken_ps), *LAUNCHING_CLASSES)
     load_frequency = facts.frequency_of(facts.affected_steps(by_class["program_load"]))
     if dominant_class == "program_load" and load_frequency in ("once", None):
         advice = _LOADED_ONCE_ADVICE
     if in_flight_ps > max(launching_ps, unqueued_ps):
-        title, advice = _WAITING_FOR_OPS[0].upper() + _WAITING_FOR_OPS[1:], _advise_ops_to_run(facts)
+        title, advice = upper_first(_WAITING_FOR_OPS), _advise_ops_to_run(facts)
+        brief = "what launched programs wait for before their first op"
         waits_for = "a launched program to run its first op"
         fix = Fix(LAUNCHING_CLASSES, device_ps=idle_inside_runs(facts.ledger))
     elif unqueued_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
-        waits_for = "the host, which waits between launches"
+        brief = waits_for = "the host, which waits between launches"
         # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
         fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
     if unqueued_ps and not _is_requested(facts.trace, unqueued.longest_wait):
@@ -98,7 +99,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     return Finding(
         "dispatch_overhead",
         title,
-        waits_for,
+        brief,
         f"{facts.core_subject} idles {idle}{usual}",
         advice,
         cost,

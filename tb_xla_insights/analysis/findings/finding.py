@@ -18,9 +18,6 @@ MAX_WINDOWS = 20
 MAX_TITLE_LENGTH = 60
 """The maximum number of characters of a title."""
 
-MAX_WAIT_LENGTH = 60
-"""The maximum number of characters of `waits_for`, so that a headline has at most 120."""
-
 
 @dataclass(frozen=True)
 class Window:
@@ -67,9 +64,9 @@ class Finding:
     about gains or durations, and end without a full stop:
 
     - `waits_for` completes "The 8 TPU cores work 60 % of the time; mostly they wait for …": for whom or what the device
-      waits, in the words of somebody who has never seen a profile, with at most one number and MAX_WAIT_LENGTH
-      characters. Of the host, with what it does: `the host, which builds the graph`, `the next batch`, `a compilation
-      in step 1209`, `all-reduce`. Empty if no device waits because of it.
+      waits, in the words of somebody who has never seen a profile, with at most one number. Of the host, with what it
+      does: `the host, which builds the graph`, `the next batch`, `a compilation in step 1209`, `all-reduce`. Empty if
+      no device waits because of it.
     - `brief` completes "Fix first: …", "The pace is set by …" and "Once: …": what a fix changes, with its place:
       `loading in next_batch`, `a read inside forward in every step`, `the host, which builds the graph`.
 

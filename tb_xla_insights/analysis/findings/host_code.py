@@ -36,7 +36,7 @@ def host_code(facts: Facts) -> Finding | None:
     """Idle time in which the host runs the script's Python, waits in a blocking call of it, or records nothing. Without
     the calls that compile in the warm-up."""
     trace, ledger, first_calls = facts.trace, facts.ledger, warm_up_calls(facts.trace)
-    ledger.take_within(("python",), first_calls)
+    ledger.discard_within(("python",), first_calls)
     taken_before = [*ledger.taken_times]
     blocking_calls = _blocking_calls(trace)
     by_class = {name: ledger.take((name,)) for name in ("python", "unrecorded")}

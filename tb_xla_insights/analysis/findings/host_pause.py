@@ -9,11 +9,10 @@ import numpy as np
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
-from tb_xla_insights.analysis.host.pauses import Pause, find_pauses
+from tb_xla_insights.analysis.host.pauses import Pause, find_pauses, times_of
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
 from tb_xla_insights.trace.model import Int64
@@ -36,7 +35,7 @@ def host_pause(facts: Facts) -> Finding | None:
             by_kind.setdefault(pause.kind, []).append(pause)
     taken: dict[str, Int64] = {}
     for kind, pauses_of_kind in by_kind.items():
-        times = _times(pauses_of_kind)
+        times = times_of(pauses_of_kind)
         idle_ps = covered_times(times.start_ps, times.end_ps, ledger.start_ps, ledger.end_ps)
         if 2 * ledger.remaining_within(_CLASSES, times).sum() > idle_ps.sum():
             taken[kind] = ledger.take_within(_CLASSES, times)
@@ -75,15 +74,8 @@ def host_pause(facts: Facts) -> Finding | None:
         },
         longest_windows(Window(pause.start_ps, pause.end_ps) for pause in pauses),
         "once" if len(steps) == 1 else "some_steps",
-        Fix(_CLASSES, windows=_times(pauses)),
+        Fix(_CLASSES, windows=times_of(pauses)),
         waits_for=f"the host, held up by {name}" if name else "the host, which records nothing",
-    )
-
-
-def _times(pauses: Sequence[Pause]) -> Intervals:
-    return union(
-        np.array([pause.start_ps for pause in pauses], np.int64),
-        np.array([pause.end_ps for pause in pauses], np.int64),
     )
 
 

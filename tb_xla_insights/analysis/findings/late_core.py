@@ -66,7 +66,7 @@ def late_core(facts: Facts) -> Finding | None:
             f"{waiting_text} {verb} for {name}, which is launched later", "A core is launched late"
         ),
         f"the late launch on {name}, for which {waiting_text} {verb}",
-        f"{waiting_text} {verb} {mean}{unit} for {name} at the begin of a run (barrier-cores), because its runs are "
+        f"{waiting_text} {verb} {mean}{unit} for {name} at the start of a run (barrier-cores), because its runs are "
         f"enqueued {later} later{f', by the thread {threads[0]}' if len(threads) == 1 else ''}.",
         f"Look in the timeline at what the thread that launches on {name} does before: if it works, let it launch "
         "first; if it records nothing, it probably waits for a processor: run fewer threads beside it, or give the "

@@ -64,6 +64,11 @@ class Ledger:
         taken_ps: Int64 = taken_by_class.sum(axis=1)
         return taken_ps
 
+    def discard_within(self, classes: tuple[str, ...], windows: Intervals) -> None:
+        """Leaves the remaining time of some classes within some windows out of all findings."""
+        columns = np.array([CLASSES.index(name) for name in classes], np.intp)
+        self.remaining_ps[:, columns] -= self._remaining_within(columns, windows)
+
     def remaining_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Returns what `take_within` would take."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)

@@ -65,6 +65,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     fixes_reads = reads and bool(np.setdiff1d(early.reads, early.read).size)
     fix = _fix(trace, fixes_reads, waits) if fixes_reads or waits else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
+    steps = "every step" if step_share == 1 else "most steps"
     event = "a read from the device" if read_share == step_share else "a wait for the device"
     return Finding(
         "sync_every_step",
@@ -90,9 +91,9 @@ def sync_every_step(facts: Facts) -> Finding | None:
         ),
         frequency,
         fix,
-        waits_for="the host, which reads from the device in every step"
+        waits_for=f"the host, which reads from the device in {steps}"
         if read_share == step_share
-        else "the host, which lets every step end before the next",
+        else f"the host, which lets {steps} end before the next",
         best_if="the host then runs ahead",
     )
 

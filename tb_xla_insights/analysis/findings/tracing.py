@@ -27,7 +27,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     remaining_ps = ledger.remaining_ps.sum(axis=0)
     includes_python = remaining_ps[PYTHON] <= remaining_ps[TRACING]
     classes = ("tracing", "python") if includes_python else ("tracing",)
-    ledger.take_within(classes, first_calls)
+    ledger.discard_within(classes, first_calls)
     by_class = {name: ledger.take((name,)) for name in classes}
     taken_ps: Int64 = np.sum([*by_class.values()], axis=0)
     if not (cost := int(taken_ps.sum())):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.idle.barriers import idle_class_segments
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
@@ -49,7 +50,7 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
         return Waiting(np.zeros_like(taken_ps), None)
     names = Counter[str]()
     facts.ledger.remaining_ps[:, WAIT] -= taken_ps
-    for gaps, flight in _by_device(facts.ledger):
+    for _, gaps, flight in _by_device(facts.ledger):
         has_waits = gaps[taken_ps[gaps] > 0]
         idle = union(facts.ledger.start_ps[has_waits], facts.ledger.end_ps[has_waits])
         idle = idle.within(flight) if in_flight else idle.without(flight)
@@ -61,22 +62,22 @@ def _take(facts: Facts, taken_ps: Int64, in_flight: bool) -> Waiting:
 def _in_flight_ps(ledger: Ledger) -> Int64:
     """Per gap, the remaining time in which the host waits while a run of its device is in flight."""
     waits_ps = np.zeros(len(ledger), np.int64)
-    for gaps, flight in _by_device(ledger):
+    for device, gaps, flight in _by_device(ledger):
         windows = flight.without(ledger.taken_times[WAIT])
-        inside = class_times_inside(
-            host_class_segments(ledger.trace), windows, ledger.start_ps[gaps], ledger.end_ps[gaps]
-        )
+        segments = idle_class_segments(ledger.trace, device)
+        inside = class_times_inside(segments, windows, ledger.start_ps[gaps], ledger.end_ps[gaps])
         waits_ps[gaps] = inside[:, WAIT]
     return np.minimum(waits_ps, ledger.remaining_ps[:, WAIT])
 
 
-def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals]]:
-    """Per device: the indices of its starved gaps, and when any of its runs is in flight (enqueued but not ended)."""
+def _by_device(ledger: Ledger) -> Iterator[tuple[int, NDArray[np.intp], Intervals]]:
+    """Each device with the indices of its starved gaps, and when any of its runs is in flight (enqueued but not
+    ended)."""
     runs = find_launches(ledger.trace).runs
     enqueued_ps = np.where(runs.enqueue_row >= 0, runs.enqueue_ps, runs.start_ps)
     for device in np.unique(ledger.device).tolist():
         gaps, rows = np.flatnonzero(ledger.device == device), runs.of_device(device)
-        yield gaps, union(enqueued_ps[rows], runs.end_ps[rows])
+        yield device, gaps, union(enqueued_ps[rows], runs.end_ps[rows])
 
 
 def _wait_times(trace: Trace, intervals: Intervals) -> Counter[str]:
@@ -101,8 +102,7 @@ def idle_inside_runs(ledger: Ledger) -> Int64:
     for device in np.unique(ledger.device).tolist():
         is_of_device, rows = ledger.device == device, runs.of_device(device)
         idle = union(ledger.start_ps, ledger.end_ps, is_of_device)
-        inside = class_times_inside(
-            host_class_segments(ledger.trace), idle, runs.start_ps[rows], runs.end_ps[rows]
-        )
+        segments = idle_class_segments(ledger.trace, device)
+        inside = class_times_inside(segments, idle, runs.start_ps[rows], runs.end_ps[rows])
         idle_ps[rows] = inside[:, WAIT]
     return idle_ps

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
-from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Ranked, Segments, innermost_segments, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
@@ -202,6 +202,8 @@ def _sending_times(trace: Trace, line: int) -> Intervals:
     rows, annotations = trace.lines[line].rows, trace.annotations
     is_loading = is_loading_annotation(trace)[trace.metadata_index[annotations]]
     loading = annotations[is_loading & (annotations >= rows.start) & (annotations < rows.stop)]
+    if not loading.size:  # as on most threads
+        return span_intervals(0, 0)
     loading = outermost_rows(trace.parent, loading)
     sends = rows.start + np.flatnonzero(event_classes(trace)[0][rows] == TO_DEVICE)
     first = np.searchsorted(trace.start_ps[sends], trace.start_ps[loading])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around, parse_frame
 from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times
@@ -46,13 +47,12 @@ _NUMBER = re.compile(r"\d+")
 @dataclass(frozen=True)
 class Pause:
     """One pause. `name`: of its annotation or function; empty if nothing is recorded. `step`: the index of the last
-    step that began before it. `is_event`: whether it is one event, with all that is inside it."""
+    step that began before it."""
 
     name: str
     start_ps: int
     end_ps: int
     step: int
-    is_event: bool
 
     @property
     def duration_ps(self) -> int:
@@ -82,14 +82,14 @@ def find_pauses(trace: Trace) -> list[Pause]:
     rows, start_ps, end_ps = _stretches(trace, events, min_ps)
     step = np.searchsorted(starts, start_ps, "right") - 1
     pauses = [
-        Pause(_name(trace, row, start, end), start, end, index, False)
+        Pause(_name(trace, row, start, end), start, end, index)
         for row, start, end, index in zip(
             rows.tolist(), start_ps.tolist(), end_ps.tolist(), step.tolist(), strict=True
         )
     ]
     for row, index in zip(events.tolist(), last_steps_before(trace, events).tolist(), strict=True):
         start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
-        pauses.append(Pause(_name(trace, row, start, end), start, end, index, True))
+        pauses.append(Pause(_name(trace, row, start, end), start, end, index))
     return sorted(
         (pause for pause in pauses if pause.step >= 0 and not _mostly_compiles(trace, pause)),
         key=lambda pause: pause.start_ps,
@@ -105,28 +105,29 @@ def _mostly_compiles(trace: Trace, pause: Pause) -> bool:
 @memoised
 def pause_times(trace: Trace) -> Intervals:
     """Returns when the pauses are."""
-    pauses = find_pauses(trace)
-    start_ps = np.array([pause.start_ps for pause in pauses], np.int64)
-    return union(start_ps, start_ps + np.array([pause.duration_ps for pause in pauses], np.int64))
+    return times_of(find_pauses(trace))
+
+
+def times_of(pauses: Sequence[Pause]) -> Intervals:
+    """Returns when some pauses are."""
+    return union(
+        np.array([pause.start_ps for pause in pauses], np.int64),
+        np.array([pause.end_ps for pause in pauses], np.int64),
+    )
 
 
 def _rare_events(trace: Trace, line: int, starts: Int64, min_ps: int) -> Int32:
     """The outermost annotations and frames of at least `min_ps` that fewer than half of the steps have."""
     is_frame = has_tag(trace, "python_tracer") & ~has_tag(trace, "blocks", "profiler")
-    is_named = trace.annotation_mask | is_frame[trace.metadata_index]
     rows = np.arange(trace.lines[line].rows.start, trace.lines[line].rows.stop, dtype=np.int32)
-    rows = rows[is_named[rows]]
+    rows = rows[trace.annotation_mask[rows] | is_frame[trace.metadata_index[rows]]]
     step = np.searchsorted(starts, trace.start_ps[rows], "right")
     contains_step = np.searchsorted(starts, trace.end_ps[rows]) > step
     is_long = (
         (trace.duration_ps[rows] >= min_ps) & ~contains_step & ~np.isin(rows, step_annotation_rows(trace))
     )
-    kinds: dict[str, int] = {}
-    kind_of_metadata = np.array(
-        [
-            kinds.setdefault(_NUMBER.sub("", trace.strings[name]), len(kinds))
-            for name in trace.metadata.name.tolist()
-        ]
+    kind_of_metadata = number_distinct(
+        _NUMBER.sub("", trace.strings[name]) for name in trace.metadata.name.tolist()
     )
     kind = kind_of_metadata[trace.metadata_index[rows]]
     long_kinds = np.unique(kind[is_long])
@@ -144,10 +145,11 @@ def _stretches(trace: Trace, events: Int32, min_ps: int) -> tuple[Int32, Int64, 
     is_own = is_script | np.isin(segments.class_index, _TRANSFERS)
     is_own &= ~(is_recorded & has_tag(trace, "blocks")[trace.metadata_index[segments.row]])
     is_own &= ~is_recorded | trace.is_on_lines(segments.row, trace.lines_with("driving"))
-    is_own &= nearest_enclosing(trace.parent, segments.row, events) < 0
-    frame = frame_around(trace, segments.row)
-    annotation = nearest_enclosing(trace.parent, segments.row, trace.annotations)
-    row = np.where(is_own, np.maximum(frame, annotation), -2).astype(np.int32)
+    own = np.flatnonzero(is_own)
+    own = own[nearest_enclosing(trace.parent, segments.row[own], events) < 0]
+    frame = frame_around(trace, segments.row[own])
+    row = np.full(len(segments), -2, np.int32)
+    row[own] = np.maximum(frame, nearest_enclosing(trace.parent, segments.row[own], trace.annotations))
     first = np.flatnonzero(np.append(True, row[1:] != row[:-1]))[: len(row)]
     start_ps = segments.start_ps[first]
     end_ps = segments.end_ps[np.append(first[1:], len(row))[: len(first)] - 1]

@@ -89,6 +89,8 @@ def script_frames(trace: Trace) -> Int32:
     files = np.array([function.file or "" if function else "" for function in functions])
     candidates = trace.rows_with_metadata(np.array([is_user_file(file) for file in files.tolist()], np.bool_))
     candidates = candidates[trace.is_on_lines(candidates, trace.lines_with("driving"))]
+    if not candidates.size:
+        return candidates
     is_runtime = ~is_frame & (trace.metadata.class_index >= 0)
     outside = trace.rows_with_metadata(is_runtime | has_tag(trace, "framework"))
     outside = outside[~trace.annotation_mask[outside]]

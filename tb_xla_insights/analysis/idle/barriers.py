@@ -1,4 +1,4 @@
-"""When a device waits at the begin of a run for the other devices of its launch, and for which of them.
+"""When a device waits at the start of a run for the other devices of its launch, and for which of them.
 
 Each TPU core records the wait as `barrier-cores`, inside the run and before its first op. The core that waits least
 came last: the others wait for it. (docs/definitions.md, "Barrier")
@@ -22,7 +22,7 @@ _LINE, _NAME = "XLA TraceMe", "barrier-cores"
 
 @dataclass(frozen=True)
 class Barriers:
-    """Waits of devices for others at the begin of a run, by device and time. `device` and `late_device`: indices into
+    """Waits of devices for others at the start of a run, by device and time. `device` and `late_device`: indices into
     the trace's devices, of the one that waits and of the one waited for (-1: none or unknown). `row`: the event. `run`:
     index into Launches.runs."""
 

@@ -38,7 +38,7 @@ class Gaps:
     indices into Launches.runs, -1: none. `enqueue_row`: the event that put that work into the device's queue, -1:
     unknown. `step`: the step of `run`, -1: none. `kind`: index into GAP_KINDS; `cause`: index into CLASSES.
     `all_cores_idle_ps`: the part in which every device of the host was idle. `barrier_ps`: the part in which the device
-    waited at the begin of a run for another one, and `late_device`, an index into the trace's devices: the one that it
+    waited at the start of a run for another one, and `late_device`, an index into the trace's devices: the one that it
     waited for longest, -1: none or unknown."""
 
     device: Int32

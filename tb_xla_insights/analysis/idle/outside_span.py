@@ -98,8 +98,8 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
 
 
 def _profiler_edges(session: SessionTrace, first_ps: int, last_ps: int) -> tuple[list[int], list[int]]:
-    """When hosts end to start the profiler, before the first run, and when they begin to stop it, after the last one:
-    what the Python tracer records of the profiler itself is not training."""
+    """When hosts have finished starting the profiler, before the first run, and when they begin to stop it, after the
+    last one: what the Python tracer records of the profiler itself is not training."""
     starts: list[int] = []
     stops: list[int] = []
     for trace in session.traces:

@@ -31,8 +31,8 @@ class DeviceTime:
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is the sum of `by_class_ps` (a column per class) and `small_ps` (gaps
     under MIN_GAP_PS). `edges_ps` is the part of `idle_ps` before the device's first and after its last work, which is
-    in no gap; `edges_by_class_ps` is the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
-    only waits. (docs/definitions.md, "Work and idle time of a step")
+    in no gap. `stall_ps` is the part of the work in which an op only waits. (docs/definitions.md, "Work and idle time
+    of a step")
     """
 
     time_ps: Int64
@@ -41,7 +41,6 @@ class DeviceTime:
     by_class_ps: Int64
     small_ps: Int64
     edges_ps: Int64
-    edges_by_class_ps: Int64
 
     @property
     def idle_ps(self) -> Int64:
@@ -56,11 +55,8 @@ def device_time(trace: Trace, index: int) -> DeviceTime:
     start, end = step_times(trace) if find_steps(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, stalled = busy(trace, device), stalls(trace, device)
     work_ps = covered_times(work.start_ps, work.end_ps, start, end)
-    edges = _edges(trace, index, start, end)
-    idle_by_class, edges_by_class = (
-        class_times_inside(idle_class_segments(trace, index), intervals, start, end)
-        for intervals in (union_all([*edges, listed_idle(trace, index)]), union_all(edges))
-    )
+    counted = union_all([*_edges(trace, index, start, end), listed_idle(trace, index)])
+    idle_by_class = class_times_inside(idle_class_segments(trace, index), counted, start, end)
     span_start, span_end = np.array([device.span_ps], np.int64).T.copy()
     in_span_ps = covered_times(span_start, span_end, start, end)
     return DeviceTime(
@@ -70,7 +66,6 @@ def device_time(trace: Trace, index: int) -> DeviceTime:
         idle_by_class,
         end - start - work_ps - idle_by_class.sum(axis=1),
         end - start - in_span_ps,
-        edges_by_class,
     )
 
 
