@@ -67,6 +67,20 @@ def test_frames_below_a_loading_function_are_input() -> None:
     ]  # fmt: skip
 
 
+def test_a_framework_that_launches_in_python() -> None:
+    """As JAX does for programs with callbacks. A call that compiles also traces, and runs the script's functions."""
+    trace = capture(
+        thread("python", ("$train.py:3 step", 0, 100),
+               ("PjitFunction(f)", 10, 30), ("$pjit.py:7 cache_miss", 15, 20), ("$train.py:9 f", 20, 5),
+               ("PjitFunction(g)", 50, 30), ("$pjit.py:7 cache_miss", 55, 20),
+               ("$compiler.py:4 backend_compile_and_load", 60, 5), role="driving")
+    )  # fmt: skip
+    assert class_segments(trace) == [
+        (0, 15, "python"), (15, 20, "dispatch"), (20, 25, "python"), (25, 35, "dispatch"), (35, 60, "python"),
+        (60, 65, "compile"), (65, 100, "python"),
+    ]  # fmt: skip
+
+
 def test_waiting_for_a_queue_that_another_thread_fills_is_input() -> None:
     trace = capture(
         thread("python", ("train", 0, 100, {"_r": 1}), ("$queue.py:154 get", 10, 50),

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import INPUT, PYTHON, TRACING
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int8, Int32, Trace
-from tb_xla_insights.trace.nesting import nearest_enclosing
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
 
 @memoised
@@ -68,6 +68,20 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
     tagged = trace.rows_with_metadata(has_tag(trace, tag))
     frames = _frames(trace)
     return frames[_is_inside(trace, frames, tagged)]
+
+
+def launching_frames(trace: Trace) -> Int32:
+    """Returns the libraries' frames inside jitted calls that compile nothing: there the framework launches in Python,
+    as JAX does for programs with callbacks."""
+    calls = trace.rows_with_metadata(has_tag(trace, "jitted_call"))
+    frames = _frames(trace)
+    frames = frames[has_tag(trace, "library")[trace.metadata_index[frames]]]
+    if not calls.size or not frames.size:
+        return np.zeros(0, np.int32)
+    calls = outermost_rows(trace.parent, calls)
+    compilations = trace.rows_with_metadata(has_tag(trace, "compile_call"))
+    compiling = nearest_enclosing(trace.parent, compilations, calls)
+    return frames[_is_inside(trace, frames, np.setdiff1d(calls, compiling))]
 
 
 def _is_loading(trace: Trace, rows: Int32) -> NDArray[np.bool_]:

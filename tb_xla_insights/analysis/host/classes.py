@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.codes import DISPATCH_THEN_WAIT, INHERIT, WAIT_FOL
 from tb_xla_insights.analysis.host.annotation_classes import (
     annotation_classes,
     frames_inside,
+    launching_frames,
     loading_frames,
 )
 from tb_xla_insights.analysis.host.extractions import find_extractions
@@ -63,6 +64,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     classes = values_of_events(trace.metadata.class_index, trace.metadata_index)
     classes[trace.annotations] = annotation_classes(trace)
     classes[loading_frames(trace)] = INPUT
+    classes[launching_frames(trace)] = DISPATCH
     classes[frames_inside(trace, "read")] = FROM_DEVICE
     classes[frames_inside(trace, "compile_call")] = COMPILE
     if len(find_extractions(trace).line):
