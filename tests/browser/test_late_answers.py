@@ -12,12 +12,20 @@ from playwright.sync_api import Page, Route, expect
 
 
 class HeldRequests:
-    """Holds back the requests of a route; `release` lets those through that were made before it."""
+    """Holds back the requests of a route until `release`. The page may repeat one: a session is requested again until
+    all of its hosts are read."""
 
     def __init__(self, page: Page, pattern: str) -> None:
         self._page, self._pattern = page, pattern
         self.routes: list[Route] = []
-        page.route(pattern, lambda route: self.routes.append(route))
+        self._is_released = False
+        page.route(pattern, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self._is_released:
+            route.continue_()
+        else:
+            self.routes.append(route)
 
     def press(self, key: str) -> None:
         """Presses a key and waits for its request."""
@@ -25,6 +33,7 @@ class HeldRequests:
             self._page.keyboard.press(key)
 
     def release(self, xi: Xi) -> None:
+        self._is_released = True
         for route in self.routes:
             route.continue_()
         xi.idle()
