@@ -121,7 +121,7 @@ def test_loading_without_idle_time_states_no_idle_time() -> None:
 
     finding = findings(simulate(6, step)[0])["input_bound"]
     assert finding.detail.startswith(
-        "No device idles while the host loads or waits for a batch (0.200\u202fms each); a fix gains more: host "
+        "No device idles while the host loads or waits for a batch (0.200\u202fms each); a fix gains nonetheless, as "
     )
 
 

@@ -15,6 +15,9 @@ from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 
 Report = Any
+_THEN = re.compile(r"(\S+)\u202f\w+\)?(?:, if [^.]+)?\. Then the pace .*? (?:from |\()(\S+) ")
+"""The step that the first fix leaves, and the one that the next sentence begins with."""
+
 _TIME = re.compile(r"[\d.]+\u202f(?:s|ms|µs)(?= a step)")
 
 
@@ -68,6 +71,17 @@ def no_step_gets_longer_by_a_fix(report: Report) -> bool:
     )
 
 
+def the_verdicts_steps_join(report: Report) -> bool:
+    """What is told `then` begins with the step that the sentence before ends with."""
+    then = _THEN.search(report["verdict"]["details"])
+    return not then or then[1] == then[2]
+
+
+def only_what_the_sentence_before_names_is_this_wait(report: Report) -> bool:
+    verdict = report["verdict"]
+    return verdict["fix"] is None or "this wait" not in verdict["details"]
+
+
 RULES: tuple[Callable[[Report], bool], ...] = (
     findings_have_the_order_of_the_verdicts_sentences,
     the_verdict_names_the_first_fix,
@@ -75,6 +89,8 @@ RULES: tuple[Callable[[Report], bool], ...] = (
     who_waits_for_data_is_held_up_by_loading,
     device_bound_excludes_gains_worth_a_warning,
     no_step_gets_longer_by_a_fix,
+    the_verdicts_steps_join,
+    only_what_the_sentence_before_names_is_this_wait,
 )
 
 

@@ -198,8 +198,9 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
     # than the cores work.
     assert first == (
         "The 8 TPU cores work 60 % of the time; above all they wait for the host, which builds the graph. Fix first: "
-        "324.5 MB sent each step; that brings a step from 242.7 to 221.4 ms. Then the pace is set by this wait; "
-        "without it, a step would go from 221.4 to 169.3 ms. Once: a compilation in step 1209 (318 ms) and 1 more."
+        "324.5 MB sent each step; that brings a step from 242.7 to 221.4 ms. Then the pace is set by the host, which "
+        "builds the graph; without it, a step would go from 221.4 to 169.3 ms. Once: a compilation in step 1209 (318 "
+        "ms) and 1 more."
     )
     order = [
         "Fix: what your code can avoid; together at best: mean 290.8 → 221.4 ms",

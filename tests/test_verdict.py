@@ -20,7 +20,7 @@ BUILDING = "the host, which builds the graph"
 def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_once() -> None:
     details = (
         "Fix first: a read inside forward in every step; that brings a step from 20.0 to 17.0 ms. "
-        "Then the pace is set by this wait; without it, a step would go from 17.0 to 8.0 ms. "
+        f"Then the pace is set by {BUILDING}; without it, a step would go from 17.0 to 8.0 ms. "
         "Once: a compilation in step 35 (4.00 ms)."
     )
     once = replayed(
@@ -44,6 +44,24 @@ def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_
     without_fix = sentences(report_with(limit | {"cost_ps": 20}, replayed("x", "a launch", 0.02)))
     assert (
         without_fix[1] == f"The pace is set by {BUILDING}; without it, a step would go from 20.0 to 10.0 ms."
+    )
+
+
+def test_what_the_headline_names_is_this_wait_directly_after_it() -> None:
+    limit = replayed("tracing_bound", BUILDING, 0.5, kind="limit", waits_for=BUILDING, cost_ps=60)
+    assert sentences(report_with(limit)) == (
+        f"The TPU core works 50 % of the time; mostly it waits for {BUILDING}.",
+        "The pace is set by this wait; without it, a step would go from 20.0 to 10.0 ms.",
+    )
+
+
+def test_the_pace_after_all_fixes_is_not_the_one_after_the_first() -> None:
+    """The fix leaves 18 ms; without all mistakes a step takes 17 ms."""
+    limit = replayed("tracing_bound", BUILDING, 0.5, kind="limit")
+    first, second = replayed("early_sync", "a read", 0.1), replayed("transfer_bound", "a transfer", 0.05)
+    assert sentences(report_with(first, second, limit))[1] == (
+        "Fix first: a read; that brings a step from 20.0 to 18.0 ms. After all fixes the pace is set by "
+        f"{BUILDING}; without it, a step would go from 17.0 to 8.0 ms."
     )
 
 

@@ -11,7 +11,7 @@ from tb_xla_insights.report.finding_text import change_after_mistakes, mean_step
 from tb_xla_insights.report.headline import device_sentence, why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import NamedFindings
-from tb_xla_insights.units import brief_time, rounded_share
+from tb_xla_insights.units import brief_time, rounded_share, time_text
 
 Row = Mapping[str, Any]
 
@@ -19,13 +19,13 @@ _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 
 
 def details(report: Row, named: NamedFindings, headline: str) -> str:
-    """`headline`: what it names is called `this wait`."""
+    """`headline`: if the first sentence is about what it names, it is called `this wait`."""
     if not report["devices"]:
         return ""
     sentences = [
         f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
         *(
-            f"{_pace_subject(pace, named, headline)}{_pace_effect(pace, report, named)}."
+            f"{_pace_subject(pace, report, named, headline)}{_pace_effect(pace, report, named)}."
             for pace in named.paces
         ),
         _once_text(report, named),
@@ -47,13 +47,18 @@ def _fix_effect(fix: Row, report: Row) -> str:
     return f"; that makes a step up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
 
 
-def _pace_subject(pace: Row, named: NamedFindings, headline: str) -> str:
-    """`Then the pace is set by the host, which builds the graph`."""
+def _pace_subject(pace: Row, report: Row, named: NamedFindings, headline: str) -> str:
+    """`Then the pace is set by the host, which builds the graph`; `After all fixes the pace …` if other mistakes change
+    the step further than the fix that the sentence before names."""
     if pace is not named.then:
         return f"Next: {pace['brief']}"
+    if named.fix:
+        fixed, rest = step_change(named.fix, report), change_after_mistakes(pace, report)
+        joins = not fixed or not rest or time_text(fixed.after_ps, 1) == time_text(rest.before_ps, 1)
+        when = "Then" if joins else "After all fixes"
+        return f"{when} the pace is set by {pace['brief']}"
     is_in_headline = pace is named.cause and pace["waits_for"] and pace["waits_for"] in headline
-    name = "this wait" if is_in_headline else pace["brief"]
-    return f"{'Then the' if named.fix else 'The'} pace is set by {name}"
+    return f"The pace is set by {'this wait' if is_in_headline else pace['brief']}"
 
 
 def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:

@@ -158,7 +158,8 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     rest_ps = gained_ps - (finding.idle_ps or 0)
     if finding.idle_ps is not None and rest_ps >= MAX_GAIN_SPREAD * gained_ps:
         first, dot, remainder = finding.detail.partition(". ")
-        source = "; a fix gains more: host time while the device works"
+        gains, also = ("gains more", "also ") if finding.idle_ps else ("gains nonetheless", "")
+        source = f"; a fix {gains}, as this {also}takes host time while the device works"
         return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
     if finding.id in LIMITS or not finding.fix or not step_ps or finding.fix.removes_only_device_time:
         return finding.detail
