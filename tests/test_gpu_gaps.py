@@ -87,7 +87,21 @@ def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
     kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
     gaps = [(gap["after"], gap["inside_run"], gap["kind"]) for gap in gaps_report(session(trace))["items"]]
-    assert gaps == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
+    assert gaps == [("jit_f", True, "starved"), ("jit_f", True, "starved")]
+
+
+def test_without_programs_each_kernel_s_own_call_decides() -> None:
+    """TensorFlow without XLA launches operations one by one: their kernels are of no program, and make no runs."""
+    calls = [event("cuLaunchKernel", at, 1, correlation_id=id_) for id_, at in ((1, 5), (2, 89), (3, 95))]
+    kernels = [kernel(10, 5, 1, None), kernel(100, 5, 2, None), kernel(130, 5, 3, None)]
+    trace = capture(thread("python", *calls, role="driving"), gpu(*kernels))
+    report = session_report(session(trace))
+    gaps = report["gaps"]["items"]
+    assert [(gap["start_ps"] // US, gap["after"], gap["kind"]) for gap in gaps] == [
+        (10, None, "starved"),
+        (100, None, "unknown"),
+    ]
+    assert all(sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"] for gap in gaps)
 
 
 @settings(max_examples=80, deadline=None)

@@ -175,13 +175,21 @@ def test_a_program_without_an_id_has_runs() -> None:
 
 def test_kernels_without_programs_make_no_runs() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]))
-    trace = capture(
-        thread("python", *main, role="driving"), gpu(kernel(10, 5, 1, None), kernel(20, 5, 2, None))
-    )
+    kernels = [kernel(10, 5, 1, None), kernel(20, 5, 2, None)]
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
     assert runs(trace) == []
-    assert not len(trace.flows.producer)
     (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
-    assert "the GPUs' kernels name no programs. Compile with XLA" in diagnostic.message
+    assert diagnostic.message.startswith(
+        "What executions cost is unknown: the GPUs' kernels name no programs. Compile with XLA"
+    )
+
+
+def test_without_their_calls_it_is_not_known_what_kernels_without_programs_waited_for() -> None:
+    kernels = [kernel(10, 5, None, None), kernel(40, 5, None, None)]
+    trace = capture(thread("python", event("f", 0, 50), role="driving"), gpu(*kernels))
+    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
+    assert diagnostic.message.startswith("Why gaps ended and what executions cost is unknown: ")
+    assert [gap["kind"] for gap in gaps_report(session(trace))["items"]] == ["unknown"]
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:

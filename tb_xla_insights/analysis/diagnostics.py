@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches.enqueues import NONE
-from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches, launches_single_operations
 from tb_xla_insights.analysis.launches.unrecorded_work import find_short_records
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
@@ -245,11 +245,10 @@ def _join_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
     """Yields the diagnostics about the joins between the host's calls and the devices' runs."""
     runs = find_launches(trace).runs
     if trace.devices and not (runs.join != NONE).any():
-        yield Diagnostic(
-            "no_launches",
-            "warning",
-            f"Why gaps ended and what executions cost is unknown: {_unjoined_reason(trace, len(runs))}",
-        )
+        unknown = "What executions cost is unknown"
+        if not launches_single_operations(trace):
+            unknown = "Why gaps ended and what executions cost is unknown"
+        yield Diagnostic("no_launches", "warning", f"{unknown}: {_unjoined_reason(trace, len(runs))}")
     if shift := describe_clock_shift(trace):
         yield Diagnostic("clocks_shifted", "info", shift)
     if contradiction := describe_clock_contradiction(trace, not _is_damaged(trace)):

@@ -60,8 +60,8 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
         return f"The device is idle while {after} runs: the program itself waits for something."
     if kind == "queued":
         return (
-            f"{after} was queued before the gap began: the device waited for something else, a transfer, a collective "
-            "or another core."
+            f"{after or 'The next kernel'} was queued before the gap began: the device waited for something else, "
+            "a transfer, a collective or another core."
         )
     chain, duration = gap.get("chain", ()), gap["duration_ps"]
     wait_times: dict[tuple[str, str], int] = {}

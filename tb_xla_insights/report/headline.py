@@ -177,14 +177,23 @@ def why_host_unknown(report: Row) -> str | None:
     disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
     if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
-    if not any(row["join"] != "none" for row in report["executions"]):
-        return "the launches are not recorded"
-    return None
+    has_launches = any(row["join"] != "none" for row in report["executions"])
+    return None if has_launches or _launches_single_operations(report) else "the launches are not recorded"
+
+
+def _launches_single_operations(report: Row) -> bool:
+    """Whether kernels of no program are launched one by one, and the capture shows it: they make no executions, but
+    their own launches decide the kinds of gaps."""
+    kinds_ps = report["gaps"]["by_kind_ps"]
+    return not report["executions"] and kinds_ps["starved"] + kinds_ps["queued"] > 0
 
 
 def _activities(report: Row) -> dict[str, str]:
     """What the host does, by class: phrases that follow `the host`, in the terms of the capture's framework."""
-    return host_activities(report["environment"]["framework"])
+    activities = host_activities(report["environment"]["framework"])
+    if _launches_single_operations(report):
+        return activities | {"dispatch": "launches operations one by one"}
+    return activities
 
 
 def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:

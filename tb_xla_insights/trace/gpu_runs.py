@@ -57,8 +57,8 @@ def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[GpuRuns]:
     lines. Needs the trace's events, nesting and flows.
     """
     programs = [_programs(trace, rows) for rows in gpus]
+    trace.flows = _with_kernel_launches(trace, np.concatenate(gpus))
     kernels = np.concatenate([rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)])
-    trace.flows = _with_kernel_launches(trace, kernels)
     calls = np.unique(trace.flows.producers(kernels))
     execution, on_other_line = _execution_events(trace, calls)
     trace.flows = trace.flows.with_added(execution[on_other_line], calls[on_other_line])

@@ -15,7 +15,11 @@ from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, 
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
-from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.launches.launches import (
+    DYNAMO_KIND,
+    find_launches,
+    launches_single_operations,
+)
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.english import mean_text, upper_first
 from tb_xla_insights.trace.model import Int64, Trace
@@ -54,7 +58,9 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     taken_ps = launching_taken_ps + unqueued.taken_ps + in_flight.taken_ps
     dominant_class = max(costs, key=lambda name: costs[name])
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
-    brief = waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}"
+    one_by_one = dominant_class == "dispatch" and launches_single_operations(facts.trace)
+    operations = " operations one by one" if one_by_one else ""
+    brief = waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}{operations}"
     advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_removing(facts.affected_steps(launching_taken_ps), *LAUNCHING_CLASSES)
     load_frequency = facts.frequency_of(facts.affected_steps(by_class["program_load"]))
@@ -167,6 +173,8 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     """Advice to make launching cheaper, from its most expensive class, the launches per step, and the reads."""
     if dominant_class == "program_load":
         return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
+    if launches_single_operations(facts.trace):
+        return facts.words.one_graph
     launches = find_launches(facts.trace)
     per_step = int((launches.step >= 0).sum()) / facts.step_count if facts.step_count else 0.0
     if dominant_class == "sync_prepare":

@@ -52,8 +52,8 @@ def find_chains(trace: Trace, gap_indices: NDArray[np.int64]) -> list[list[Link]
     with that thread's name; between launching and the run it is NOT_BEGUN, with the device's name. Both are of class
     `wait`, and their `meanwhile` lists what the driving thread did at the same time without delaying the launch:
     `{name, class, duration_ps}`, the longest first, which adds up to the piece; in other pieces it is empty. If another
-    thread recorded nothing, the piece is `unrecorded`. In a queued gap, or one whose run or enqueuing is unknown, the
-    whole chain is what the driving thread did.
+    thread recorded nothing, the piece is `unrecorded`. In a queued gap, or one whose enqueuing is unknown, the whole
+    chain is what the driving thread did.
 
     A piece is named after the outermost event of its class around it, below the step: `forward`, not the events inside
     it; the launch itself keeps its own name. Pieces below a thousandth of the gap are merged into the piece before.

@@ -45,12 +45,12 @@ def find_gap_segments(trace: Trace, gap_indices: NDArray[np.int64]) -> GapSegmen
       until it hands over in turn, or until the end of its outermost event.
     - The launch enqueued, until the run begins.
     - The run, if its first op began later than the run.
-    In a queued gap, or one whose run or enqueuing is unknown, the whole gap is one segment of the driving thread.
+    In a queued gap, or one whose enqueuing is unknown, the whole gap is one segment of the driving thread.
     """
     gaps, launches = find_gaps(trace), find_launches(trace)
     start, end, run = gaps.start_ps[gap_indices], gaps.end_ps[gap_indices], gaps.run[gap_indices]
     enqueue = gaps.enqueue_row[gap_indices]
-    has_launch = (run >= 0) & (enqueue >= 0) & (gaps.kind[gap_indices] != QUEUED)
+    has_launch = (enqueue >= 0) & (gaps.kind[gap_indices] != QUEUED)
     paths = causal_paths(trace, np.where(has_launch, enqueue, -1).astype(np.int32))
     hand_over_ps, take_up_ps, lines = _hand_overs(trace, paths, enqueue, has_launch, end)
     by_driving_thread = has_launch & (paths.hops < 0).all(axis=1)
@@ -58,8 +58,8 @@ def find_gap_segments(trace: Trace, gap_indices: NDArray[np.int64]) -> GapSegmen
     call_end_ps = np.where(has_call, trace.end_ps[paths.launch], trace.end_ps[enqueue])
     launch_end_ps = np.where(by_driving_thread, call_end_ps, _outermost_end_ps(trace, enqueue))
     launch_end_ps = np.where(has_launch, np.minimum(np.maximum(launch_end_ps, start), end), end)
-    run_start_ps = np.where(gaps.inside[gap_indices], end, np.append(launches.runs.start_ps, 0)[run])
-    run_start_ps = np.where(has_launch, run_start_ps, end)
+    begins_run = has_launch & (run >= 0) & ~gaps.inside[gap_indices]
+    run_start_ps = np.where(begins_run, np.append(launches.runs.start_ps, 0)[run], end)
     count, hops = take_up_ps.shape
     bounds = np.empty((count, 2 * hops + 4), np.int64)
     bounds[:, 0], bounds[:, -1] = start, end

@@ -89,7 +89,8 @@ def find_gaps(trace: Trace) -> Gaps:
     A gap is `starved` if the run that ended it was enqueued after the gap began, `queued` if it was enqueued before (as
     is always the case if the gap is inside the run), and `unknown` if the two instants are within the clocks' error or
     the enqueuing is unknown, or if a launch between the runs around the gap has no recorded run: the device may have
-    worked on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides.
+    worked on it. A GPU's kernels are enqueued one by one; there, the call of the kernel after the gap decides, even if
+    that is of no program.
     The cause of a starved gap is the class with most time until the run was enqueued; that of a queued gap is `wait`;
     that of others is the class with most time. A gap of which more than half is a barrier is `queued`: its run waited
     for another device. (docs/definitions.md, "Barrier")
@@ -105,12 +106,10 @@ def find_gaps(trace: Trace) -> Gaps:
     inside = (run >= 0) & (run == before)
     enqueue_row = np.append(runs.enqueue_row, np.int32(-1))[run]
     enqueue_ps = np.append(runs.enqueue_ps, -1)[run]
-    # Gaps before a kernel that is not the first of its run.
-    before_later_kernel = (run >= 0) & (kernel >= 0) & (np.append(runs.start_ps, 0)[run] < end)
-    enqueue_row[before_later_kernel] = trace.flows.producers(kernel[before_later_kernel])
-    enqueue_ps[before_later_kernel] = np.minimum(
-        trace.end_ps[enqueue_row[before_later_kernel]], end[before_later_kernel]
-    )
+    # Gaps before a kernel that is not the first of its run, or of no run.
+    by_kernel = (kernel >= 0) & ((run < 0) | (np.append(runs.start_ps, 0)[run] < end))
+    enqueue_row[by_kernel] = trace.flows.producers(kernel[by_kernel])
+    enqueue_ps[by_kernel] = np.minimum(trace.end_ps[enqueue_row[by_kernel]], end[by_kernel])
     error_ps = clock_error_ps(trace)
     kind = np.where(
         enqueue_ps > start + error_ps, STARVED, np.where(enqueue_ps < start - error_ps, QUEUED, UNKNOWN)
@@ -118,7 +117,7 @@ def find_gaps(trace: Trace) -> Gaps:
     kind = np.where(enqueue_row >= 0, kind, UNKNOWN)
     kind[_with_unrecorded_launch(trace, before, run)] = UNKNOWN
     barrier_ps, late_device = _barriers(trace, device, start, end)
-    is_queued = (inside & ~before_later_kernel) | (2 * barrier_ps > end - start)
+    is_queued = (inside & ~by_kernel) | (2 * barrier_ps > end - start)
     kind = np.where(is_queued, QUEUED, kind).astype(np.int8)
     by_class_ps = idle_class_times(trace, device, start, end)
     cause_end = np.where(kind == STARVED, np.minimum(enqueue_ps, end), end)
@@ -177,20 +176,18 @@ def _neighbours(trace: Trace, device: Int32, start: Int64, end: Int64) -> tuple[
     before, after, kernel = np.full((3, len(device)), -1, np.int32)
     for index in np.unique(device).tolist():
         core, gaps, rows = trace.devices[index], device == index, runs.of_device(index)
-        run_start = runs.start_ps[rows]
-        if not len(run_start):
-            continue
-        last = np.searchsorted(run_start, start[gaps], "left") - 1
         # No run ends a gap at the end of the span. A gap that ends outside of runs is ended by an op without a program.
         is_inside_span = end[gaps] < core.span_ps[1]
+        run_start, run_end = runs.start_ps[rows], np.append(runs.end_ps[rows], -1)
+        last = np.searchsorted(run_start, start[gaps], "left") - 1
         run = np.searchsorted(run_start, end[gaps], "right") - 1
-        run = np.where(is_inside_span & (runs.end_ps[rows][run] >= end[gaps]), run, -1)
+        run = np.where(is_inside_span & (run_end[run] >= end[gaps]), run, -1)
         if core.run_of_op is not None:
             op = np.minimum(np.searchsorted(core.ops.start_ps, end[gaps]), len(core.ops) - 1)
-            kernel[gaps] = core.ops.row[op]
+            kernel[gaps] = np.where(is_inside_span, core.ops.row[op], -1)
             run_of_kernel = core.run_of_op[op]  # -1 for a kernel without a program, even inside a run
             run = np.where(is_inside_span & (run_of_kernel >= 0), run_of_kernel, run)
-            last = np.where((run >= 0) & (run_start[run] < start[gaps]), run, last)
+            last = np.where((run >= 0) & (np.append(run_start, 0)[run] < start[gaps]), run, last)
         before[gaps] = np.where(last >= 0, last + rows.start, -1)
         after[gaps] = np.where(run >= 0, run + rows.start, -1)
     return before, after, kernel

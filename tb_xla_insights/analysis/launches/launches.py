@@ -94,6 +94,14 @@ def find_launches(trace: Trace) -> Launches:
     )
 
 
+def launches_single_operations(trace: Trace) -> bool:
+    """Whether the host launches kernels of no program, as TensorFlow does without XLA: operations one by one."""
+    kernels = [device.ops.row for device in trace.devices if device.run_of_op is not None]
+    if not kernels or any(len(device.runs) for device in trace.devices):
+        return False
+    return bool((trace.flows.producers(np.concatenate(kernels)) >= 0).any())
+
+
 def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
     """Returns the step of each launch: the step in which the driving thread requested it; if the steps come from a
     device, the step in which the launch's run on that device begins."""
