@@ -12,9 +12,9 @@ def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
-def join_words(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def lower_first(text: str) -> str:

@@ -61,7 +61,7 @@ def test_graph_building_is_the_finding_if_it_fills_the_gaps() -> None:
 
 
 def test_unrecorded_host_time_is_reported() -> None:
-    """Between steps that are handed over, the host records nothing for longer than the device works."""
+    """Between steps that are handed over, nothing of the host is recorded for longer than the device works."""
     simulation = Simulation()
     for number in range(8):
         begin = simulation.now
@@ -70,7 +70,7 @@ def test_unrecorded_host_time_is_reported() -> None:
         simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.now += 900
     finding = findings(simulation.tpu.trace())["host_code"]
-    assert finding.title == "The device waits while the host records nothing"
+    assert finding.title == "The device waits while the capture shows nothing of the host"
     assert finding.advice.startswith("Find out what the host does there: annotate the code with xp.Trace(")
     assert us(finding.evidence["unrecorded_ps"]) == pytest.approx(finding.cost_ps / 10**6, rel=0.2)
     assert (finding.step_if_fixed_ps or 0) in range(1, 400 * 10**6)

@@ -53,6 +53,18 @@ GAP_SENTENCES = [
     ),
     (
         False,
+        "starved",
+        {"unrecorded": 600 * US, "dispatch": 400 * US},
+        "Nothing was queued: the host launches (0.400 ms); the capture shows nothing of it for 0.600 ms.",
+    ),
+    (
+        False,
+        "starved",
+        {"unrecorded": MS},
+        "Nothing was queued: the capture shows nothing of the host for 1.00 ms.",
+    ),
+    (
+        False,
         "unknown",
         {"wait": MS},
         "It is not known whether the device waited for the host: the host waits (1.00 ms).",

@@ -131,6 +131,14 @@ def test_the_reason_is_that_of_most_of_the_time_without_work(
     assert sentences(report)[0] == f"The TPU core works 50 % of the time; {reason}."
 
 
+def test_what_the_capture_does_not_show_is_not_ascribed_to_the_host() -> None:
+    report = report_with()
+    report["gaps"]["by_class_ps"] = {"unrecorded": 90}
+    assert sentences(report)[0].endswith(
+        "; mostly it waits for the host, of which the capture then shows nothing."
+    )
+
+
 def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     report = report_with()
     report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}

@@ -22,10 +22,12 @@ from tb_xla_insights.report.headline import fits
 ROOT = Path(__file__).parents[1]
 
 AVOIDED = re.compile(
-    r"\b(stragglers?|skew\w*|slow nodes?|utili[sz]ation|efficien\w+|issues?|problems?|opportunit\w+|saves)\b",
+    r"\b(stragglers?|skew\w*|slow nodes?|utili[sz]ation|efficien\w+|issues?|problems?|opportunit\w+|saves"
+    r"|records nothing)\b",
     re.I,
 )
-"""Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained."""
+"""Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained. A host
+records nothing; a capture shows nothing of a host."""
 
 MAX_DETAILS_LENGTH = 400
 MAX_EVIDENCE_LENGTH = 260

@@ -129,7 +129,10 @@ def test_idle_time_after_the_last_step_is_stated_in_total() -> None:
     assert by_id["dispatch_overhead"].detail.startswith(
         "The device idles 0.400\u202fms while the host launches."
     )
-    assert by_id["host_code"].detail == "The device idles 0.340\u202fms while the host records nothing."
+    assert (
+        by_id["host_code"].detail
+        == "The device idles 0.340\u202fms while the capture shows nothing of the host."
+    )
     assert by_id["dispatch_overhead"].recurs is None
 
 

@@ -105,6 +105,22 @@ WORDS: Mapping[str, Words] = {
 """By framework, with the names of the report's `environment`."""
 
 
+UNSHOWN_HOST = "the host, of which the capture then shows nothing"
+"""What devices wait for in the class `unrecorded`."""
+
+
 def host_activities(framework: str) -> dict[str, str]:
-    """Returns, by class, what the host does: phrases that follow `the host`."""
+    """Returns, by class except `unrecorded`, what the host does: phrases that follow `the host`."""
     return HOST_ACTIVITY | {"tracing": WORDS[framework].builds}
+
+
+def host_clause(class_name: str, framework: str, adverb: str = "") -> str:
+    """What the host does in a class: `the host builds the graph`; `the capture shows nothing of the host`."""
+    if class_name == "unrecorded":
+        return unshown_clause("the host", adverb)
+    return f"the host {adverb}{host_activities(framework)[class_name]}"
+
+
+def unshown_clause(host: str, adverb: str = "") -> str:
+    """`the capture shows nothing of the host`: what can be said about the class `unrecorded`."""
+    return f"the capture {adverb}shows nothing of {host}"

@@ -65,9 +65,8 @@ HOST_ACTIVITY = {
     "input": "waits for data",
     "python": "runs Python",
     "other": "does other work",
-    "unrecorded": "records nothing",
 }
-"""A phrase for each class, to follow "the host"."""
+"""A phrase for each class, to follow "the host". None for `unrecorded`, of which nobody knows what the host does."""
 
 
 def label(name: str) -> str:

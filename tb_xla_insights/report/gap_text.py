@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.frameworks import host_activities, unshown_clause
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.english import join_words
@@ -77,15 +77,19 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     if not waits:
         described = _longest(gap["by_class_ps"], duration)
     phrases = host_activities(framework)
-    activities = {phrases[key]: ps for key, ps in described.items() if isinstance(key, str)}
-    times = brief_times(*activities.values())
-    activity_text = join_words([f"{text} ({time})" for text, time in zip(activities, times, strict=True)])
+    classes = {key: ps for key, ps in described.items() if isinstance(key, str)}
+    times = dict(zip(classes, brief_times(*classes.values()), strict=True))
+    unshown = times.pop("unrecorded", "")
+    activities = join_words([f"{phrases[name]} ({time})" for name, time in times.items()])
+    clauses = [f"{host or 'the host'} {activities}"] if activities else []
+    if unshown:
+        clauses.append(f"{unshown_clause('it' if activities else host or 'the host')} for {unshown}")
     reason = (
         "Nothing was queued"
         if kind == "starved"
         else "It is not known whether the device waited for the host"
     )
-    first = f"{reason}: {host or 'the host'} {activity_text}." if activities else ""
+    first = f"{reason}: {'; '.join(clauses)}." if clauses else ""
     return " ".join(filter(None, (first, _waits_text(gap, waits) if waits else "")))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, host_clause
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
@@ -154,11 +154,13 @@ def _without_devices(report: Row) -> str:
     name = max(by_class, key=lambda class_: by_class[class_], default="")
     if not name or by_class[name] < _MIN_HOST_SHARE * total_ps:
         return "The capture shows no device's work, only what the host does."
-    activity = _activities(report)[name]
-    if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
-        activity = "launches and runs operations"  # without XLA its executors run ops on the launching thread
+    framework = report["environment"]["framework"]
+    activity = host_clause(name, framework)
+    if name == "dispatch" and framework == "tensorflow":
+        # Without XLA its executors run ops on the launching thread.
+        activity = "the host launches and runs operations"
     time = part_text(by_class[name] // len(steps), total_ps // len(steps))
-    return f"The capture shows no device's work; the host {activity} for {time} a step."
+    return f"The capture shows no device's work; {activity} for {time} a step."
 
 
 def _share_of_steps(report: Row) -> float | None:
@@ -215,5 +217,9 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
     if not by_class_ps or not idle_ps:
         return "", 0.0
     name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
-    text = "as the host does" if name == "wait" else f"for the host, which {_activities(report)[name]}"
-    return text, time_ps / idle_ps
+    share = time_ps / idle_ps
+    if name == "wait":
+        return "as the host does", share
+    if name == "unrecorded":
+        return f"for {UNSHOWN_HOST}", share
+    return f"for the host, which {_activities(report)[name]}", share

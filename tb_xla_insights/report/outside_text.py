@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tb_xla_insights.analysis.findings.worth import NO_FAULT
-from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.frameworks import host_clause
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.english import upper_first
@@ -73,8 +73,8 @@ def outside_text(report: Row) -> str:
     if record := _record_clause(report, where):
         return f"{start} {re.sub(r'run$', 'recorded run', where)}, as {record}."
     main_class = _main_class(outside)
-    activity = host_activities(report["environment"]["framework"])[main_class] if main_class else ""
-    return f"{start} {where}{f': the host {activity}' if activity else ''}."
+    activity = f": {host_clause(main_class, report['environment']['framework'])}" if main_class else ""
+    return f"{start} {where}{activity}."
 
 
 def _duration_ps(event: Row) -> int:

@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.findings.compile_costs import warm_up_calls
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency, first_fitting_title
 from tb_xla_insights.analysis.findings.host_phases import compiled_phases
+from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import ScriptCode, code_within
 from tb_xla_insights.analysis.names import has_tag
@@ -25,8 +26,12 @@ from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_times
 
-_VERB_PHRASES = {"python": "runs Python code", "unrecorded": "records nothing", "wait": "waits in Python"}
-"""What the host does, by class: phrases that follow `the host`."""
+_CLAUSES = {
+    "python": "the host runs Python code",
+    "wait": "the host waits in Python",
+    "unrecorded": unshown_clause("the host"),
+}
+"""What the host does, by class."""
 
 _MAX_PLACES = 2
 """The maximum number of functions, or annotations, in the text."""
@@ -53,7 +58,7 @@ def host_code(facts: Facts) -> Finding | None:
     code = code_within(trace, times) if is_recorded else []
     places = _annotations_within(trace, times) if is_recorded else []
     activities = {
-        _VERB_PHRASES[name]: facts.mean_per_core(class_taken_ps, frequency).ps
+        _CLAUSES[name]: facts.mean_per_core(class_taken_ps, frequency).ps
         for name, class_taken_ps in by_class.items()
     }
     classes = [name for name in ("python", "unrecorded") if costs[name]]
@@ -62,7 +67,7 @@ def host_code(facts: Facts) -> Finding | None:
         "host_code",
         _title(dominant_class, code, places),
         brief,
-        f"{facts.idle_text(taken_ps, frequency)} while the host {activities_text(activities)}."
+        f"{facts.idle_text(taken_ps, frequency)} while {activities_text(activities, 'or')}."
         f"{_places_text(facts, code, places, frequency)}",
         _advice(facts, dominant_class, code, places),
         cost,
@@ -118,7 +123,7 @@ def _annotations_within(trace: Trace, times: Intervals) -> list[_Place]:
 def _title(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Place]) -> str:
     """Names the function, else the annotation, with most of the time."""
     if dominant_class == "unrecorded":
-        return "The device waits while the host records nothing"
+        return f"The device waits while {unshown_clause('the host')}"
     verb = "waits in" if dominant_class == "wait" else "runs"
     general = f"The device waits while the script {verb} Python"
     if code:
@@ -138,7 +143,7 @@ def _title(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Pl
 def _phrases(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Place]) -> tuple[str, str]:
     """The finding's `brief` and `waits_for`."""
     if dominant_class == "unrecorded" or not (code or places):
-        return "what the host does where it records nothing", "the host, which records nothing"
+        return "what the host does where the capture shows nothing of it", UNSHOWN_HOST
     name, place = (code[0].name, code[0].place) if code else (str(places[0]), str(places[0]))
     if dominant_class == "wait":
         return f"the wait in {place}", f"the script, which waits in {name}"

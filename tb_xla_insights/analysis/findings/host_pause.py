@@ -9,6 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
+from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.host.pauses import Pause, find_pauses, times_of
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import annotated_times
@@ -47,7 +48,7 @@ def host_pause(facts: Facts) -> Finding | None:
     main, steps = by_kind[kinds[0]], {pause.step for pause in pauses}
     name, where, lengths = main[0].name, _where(facts, main), _lengths(main)
     pause_text = f"A pause of {lengths}" if len(main) == 1 else f"{len(main)} pauses of {lengths}"
-    in_name = f" in {name}" if name else ", in which the host records nothing"
+    in_name = f" in {name}" if name else f", in which {unshown_clause('the host')}"
     texts = [_kind_text(facts, by_kind[kind]) for kind in kinds[:_MAX_KINDS]]
     idle = brief_time(facts.mean_per_core(taken_ps).ps)
     return Finding(
@@ -75,7 +76,7 @@ def host_pause(facts: Facts) -> Finding | None:
         longest_windows(Window(pause.start_ps, pause.end_ps) for pause in pauses),
         "once" if len(steps) == 1 else "some_steps",
         Fix(_CLASSES, windows=times_of(pauses)),
-        waits_for=f"the host, held up by {name}" if name else "the host, which records nothing",
+        waits_for=f"the host, held up by {name}" if name else UNSHOWN_HOST,
     )
 
 
@@ -99,7 +100,7 @@ def _kind_text(facts: Facts, pauses: Sequence[Pause]) -> str:
     each = " each" if len(pauses) > 1 else ""
     where, lengths = _where(facts, pauses), _lengths(pauses)
     if not (name := pauses[0].name):
-        return f"the host records nothing for {lengths}{each} {where}"
+        return f"{unshown_clause('the host')} for {lengths}{each} {where}"
     return f"{name} holds the host up for {lengths}{each} {where}"
 
 

@@ -69,8 +69,8 @@ def late_core(facts: Facts) -> Finding | None:
         f"{waiting_text} {verb} {mean}{unit} for {name} at the start of a run (barrier-cores), because its runs are "
         f"enqueued {later} later{f', by the thread {threads[0]}' if len(threads) == 1 else ''}.",
         f"Look in the timeline at what the thread that launches on {name} does before: if it works, let it launch "
-        "first; if it records nothing, it probably waits for a processor: run fewer threads beside it, or give the "
-        "process more processors.",
+        "first; if nothing of it is recorded, it probably waits for a processor: run fewer threads beside it, or "
+        "give the process more processors.",
         int(wait_ps.sum() + taken_ps.sum()),
         {
             "late_device": trace.devices[late].id,

@@ -3,7 +3,7 @@ time is counted there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.frameworks import host_activities
+from tb_xla_insights.analysis.frameworks import host_clause
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.chains import find_activities
 from tb_xla_insights.analysis.names import has_tag
@@ -135,7 +135,6 @@ def outside_span_report(session: SessionTrace) -> TimeOutsideSpan | None:
 def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> TimeOutsideSpan:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
     `capture_ps`, and `text`, the sentence if they are significant."""
-    activities = host_activities(framework)
     return {
         "before": {
             "duration_ps": outside.before_ps,
@@ -151,11 +150,11 @@ def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> Tim
         "profiler_stop_ps": outside.profiler_ps[1],
         "capture_ps": outside.session_ps,
         "share": outside.share,
-        "text": outside_sentence(outside, devices, activities) if outside.is_significant else None,
+        "text": outside_sentence(outside, devices, framework) if outside.is_significant else None,
     }
 
 
-def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str, str]) -> str:
+def outside_sentence(outside: OutsideSpan, devices: int, framework: str) -> str:
     """`2.79 s, 34.9 % of the capture, are outside the device's span: 1.80 s before the first run (the host mostly
     compiles) and 0.993 s after the last run (the host mostly compiles).`"""
     spans = "device's span" if devices == 1 else "devices' spans"
@@ -165,7 +164,7 @@ def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str
     )
     total, *times = brief_times(outside.total_ps, *(ps for ps, *_ in parts))
     text = " and ".join(
-        f"{time} {when} ({_main_activity(by_class_ps, activities)})"
+        f"{time} {when} ({_main_activity(by_class_ps, framework)})"
         for time, (ps, when, by_class_ps) in zip(times, parts, strict=True)
         if ps >= _MIN_LISTED_SHARE * outside.session_ps
     )
@@ -179,10 +178,9 @@ def outside_sentence(outside: OutsideSpan, devices: int, activities: Mapping[str
     return f"{total}, {share(outside.share)} of the capture{without}, are outside the {spans}: {text}."
 
 
-def _main_activity(by_class_ps: Int64, activities: Mapping[str, str]) -> str:
+def _main_activity(by_class_ps: Int64, framework: str) -> str:
     """What the host does most of the time; the two classes with most time if none has more than half."""
     order = np.argsort(-by_class_ps, kind="stable")
-    first, second = (activities[CLASSES[int(index)]] for index in order[:2])
-    if 2 * int(by_class_ps[order[0]]) > int(by_class_ps.sum()):
-        return f"the host mostly {first}"
-    return f"the host {first} or {second}"
+    adverb = "mostly " if 2 * int(by_class_ps[order[0]]) > int(by_class_ps.sum()) else ""
+    first, second = (host_clause(CLASSES[int(index)], framework, adverb) for index in order[:2])
+    return first if adverb else f"{first} or {second.removeprefix('the host ')}"
