@@ -98,8 +98,8 @@ def test_all_kinds_of_collectives_that_have_a_share_are_named(
     finding = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
         "exposed_collectives"
     ]
-    assert finding.brief == f"{name} that nothing hides"
-    assert finding.title == f"Nothing hides the time in {name}"
+    assert finding.brief == f"the wait for {name}"
+    assert finding.title == f"The device waits for {name}"
     assert finding.advice.startswith(f"Overlap {name} with computation (")
 
 
@@ -109,7 +109,7 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
         for number, kind in enumerate(("all-reduce", "all-gather", "all-to-all", "collective-permute"))
     ]
     finding = findings(step_on(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
-    assert finding.title == "Nothing hides the time in collectives"
+    assert finding.title == "The device waits for collectives"
 
 
 @pytest.mark.parametrize(
@@ -121,17 +121,35 @@ def test_advice_on_collectives_names_the_flags_of_the_device(name: str, flags: s
 
 
 def test_partly_hidden_collectives_are_reported_as_such() -> None:
-    sequential = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
+    sequential = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))))[
+        "exposed_collectives"
+    ]
     assert (
-        findings(step_on(sequential))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
+        sequential.detail
+        == "The device spends 0.500\u202fms a step in collectives while it computes nothing."
     )
     streams = {
         "Stream #1(Kernel)": [event("gemm", 0, 300)],
         "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
     }
     finding = findings(step_on(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
-    assert finding.title == "The time in all-reduce is hidden only in part"
-    assert finding.brief == "all-reduce that is hidden only in part"
+    assert finding.detail == (
+        "The device spends 0.300\u202fms a step in collectives while it computes nothing, 60.0\u202f% of their ops' "
+        "time."
+    )
+
+
+def test_what_hides_an_asynchronous_collective_before_its_done_op_is_not_denied() -> None:
+    ops = [
+        ("all-gather-start.1", 0, 1),
+        ("fusion.1", 1, 499),
+        ("all-gather-done.1", 500, 300),
+        ("fusion.2", 800, 200),
+    ]
+    finding = findings(step_on(core(*ops)))["exposed_collectives"]
+    assert finding.title == "The device waits for all-gather"
+    assert finding.detail.startswith("The device spends 0.30")
+    assert finding.detail.endswith("\u202fms a step in collectives while it computes nothing.")
 
 
 def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
@@ -196,6 +214,6 @@ def test_findings_of_real_captures(shared_traces: Path) -> None:
     assert set(spmd.evidence["kinds"]) == {"all-reduce", "all-gather"}
     assert "--xla_" not in spmd.advice, "CPU devices: there is nothing to overlap"
     pmap = findings(real_trace(shared_traces / "other/jax0.7.2_pmap"))["exposed_collectives"]
-    assert pmap.title == "Nothing hides the time in all-reduce and all-gather"
+    assert pmap.title == "The device waits for all-reduce and all-gather"
     dynamo = findings(real_trace(shared_traces / "torch_xla/dynamo_train_session"))
     assert "device_bound" in dynamo

@@ -44,10 +44,6 @@ usual."""
 SMALL_LAUNCHES_SHARE = 0.5
 """Of the launches in steps: how many must be small to be reported (`findings.small` defines small)."""
 
-EXPOSED_SHARE = 0.95
-"""Of a collective's time: how much must be exposed to report that nothing hides it. An op that only overlaps its edge
-hides nothing."""
-
 EVERY_STEP_SHARE = 0.9
 """Of the steps: how many must show something for it to count as occurring in every step. The first and last steps of a
 capture are often incomplete."""

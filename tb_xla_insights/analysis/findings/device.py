@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
-from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union_all
 from tb_xla_insights.english import join_words
@@ -129,12 +129,13 @@ def _stall_ps_of_runs(trace: Trace) -> Int64:
 
 
 def exposed_collectives(facts: Facts) -> Finding | None:
-    """Time in collectives that is not hidden by computation on the same core."""
+    """Time in collectives in which the core computes nothing. Of an asynchronous collective that is the time of the op
+    that waits for its end; nothing is said about the time before, which computation may hide."""
     trace = facts.trace
     cost = int(exposed_ps(trace).sum())
     if not cost:
         return None
-    total, exposed_by_kind, total_by_kind = 0, Counter[str](), Counter[str]()
+    total, exposed_by_kind = 0, Counter[str]()
     windows = []
     for index, device in enumerate(trace.devices):
         collectives = find_collectives(trace, index)
@@ -142,7 +143,6 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         for kind in np.unique(collectives.kind).tolist():
             is_kind = collectives.kind == kind
             exposed_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.exposed_ps[is_kind].sum())
-            total_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.duration_ps[is_kind].sum())
         most_exposed = np.argsort(-collectives.exposed_ps, kind="stable")[:MAX_WINDOWS]
         windows += [
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
@@ -150,23 +150,17 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         ]
     kinds = [kind for kind, time in exposed_by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [join_words(kinds), "collectives"]
-    exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
-    is_exposed = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
     exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
     frequency = facts.frequency_of_times(exposed)
-    share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
-    titles = (
-        f"Nothing hides the time in {name}" if is_exposed else f"The time in {name} is hidden only in part"
-        for name in names
-    )
-    title = first_fitting_title(*titles)
+    share_of_total = "" if cost == total else f", {share(cost / total)} of their ops' time"
+    title = first_fitting_title(*(f"The device waits for {name}" for name in names))
     name = names[0] if names[0] in title else names[1]
     return Finding(
         "exposed_collectives",
         title,
-        f"{name} that nothing hides" if is_exposed else f"{name} that is hidden only in part",
-        f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives that nothing "
-        f"hides{share_of_total}.",
+        f"the wait for {name}",
+        f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives while it computes "
+        f"nothing{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
