@@ -86,6 +86,9 @@ def test_a_finding_without_a_fix_points_to_those_with_gains() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
     assert gain_text(bound) == "nothing to gain"
     assert gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "see the gains below"
+    assert gain_text(bound, finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "nothing to gain"
+    document = report(finding(), bound)
+    assert gain_of(bound, document).text == "see the gains above"
 
 
 def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:

@@ -30,7 +30,10 @@ def test_the_function_of_the_script_is_named_with_its_place() -> None:
     assert (code.name, code.file, code.line, code.count) == ("augment", "train.py", 12, 5)
     assert code.own_ps == 5 * 500 * US
     assert "augment (train.py:12) takes " in finding.detail
-    assert "augment (train.py:12)" in finding.advice
+    # A larger batch would not help: the script's code often grows with it.
+    assert finding.advice == (
+        "Make augment (train.py:12) faster, or run it in another thread or process while the device works."
+    )
 
 
 def test_a_blocking_call_is_a_wait_in_the_function_that_calls_it() -> None:

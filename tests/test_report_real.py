@@ -203,13 +203,13 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "The 8 TPU cores work 60 % of the time; above all they wait for the host, which builds the graph. Fix first: "
         "324.5 MB sent each step; that brings a step from 242.7 to 221.4 ms. Then the pace is set by the host, which "
         "builds the graph; without it, a step would go from 221.4 to 169.3 ms. Once: a compilation in step 1209 (318 "
-        "ms) and 1 more."
+        "ms) and 1 other event."
     )
     order = [
         "Fix: what your code can avoid; together at best: mean 290.8 → 221.4 ms",
         "1. Info, fix: ",
         "−8.8 % of a step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
-        "   Do: Send the next batch",
+        "   Do: Send what the next step needs",
         "Pace: what sets the pace; gains of each alone",
         "no gain now: the host is slower (exposed_collectives, ",
         "Smaller fixes: ",

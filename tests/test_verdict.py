@@ -47,6 +47,14 @@ def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_
     )
 
 
+def test_other_single_events_are_counted_whatever_they_are() -> None:
+    compiled = replayed("recompilation", "a compilation in step 35", 0.1, recurs="once")
+    read, pause = (replayed(id_, "x", 0.04, recurs="once") for id_ in ("early_sync", "host_pause"))
+    once = "Once: a compilation in step 35 (4.00 ms) and"
+    assert sentences(report_with(compiled, read))[1].endswith(f"{once} 1 other event.")
+    assert sentences(report_with(compiled, read, pause))[1].endswith(f"{once} 2 other events.")
+
+
 def test_what_the_headline_names_is_this_wait_directly_after_it() -> None:
     limit = replayed("tracing_bound", BUILDING, 0.5, kind="limit", waits_for=BUILDING, cost_ps=60)
     assert sentences(report_with(limit)) == (

@@ -19,7 +19,7 @@ Tag = Literal["fix", "pace", "once"]
 _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
     "fix": ("fix", "Fix", "what your code can avoid"),
     "pace": ("pace", "Pace", "what sets the pace; gains of each alone"),
-    "small_fix": ("fix", "Smaller fixes", "less than 3 % of a step each"),
+    "small_fix": ("fix", "Smaller fixes", "at most 3 % of a step each"),
     "once": ("once", "Once", "what happened once in this capture"),
 }
 """Tag, heading and remark of each group of findings."""
@@ -140,9 +140,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     """
     gain = finding["gain"] or 0.0
     if finding["kind"] is None:
-        return Gain(
-            "", "see the gains below" if any(row["gain"] for row in report["findings"]) else "nothing to gain"
-        )
+        return Gain("", _where_gains_are(finding, report))
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no gain")
     if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
@@ -156,6 +154,17 @@ def gain_of(finding: Row, report: Row) -> Gain:
         saved_ps = mean_steps_per_host(report) * (change.before_ps - change.after_ps)
         return Gain(f"{up_to}−{time_text(saved_ps, 1)}", "once", f"mean step {change.text}")
     return Gain(f"{up_to}{reduction_text(gain)}", "of a step", change.text)
+
+
+def _where_gains_are(finding: Row, report: Row) -> str:
+    """Where a reader finds the gains, if a finding has none of its own."""
+    rows = report["findings"]
+    index = next((index for index, row in enumerate(rows) if row["id"] == finding["id"]), 0)
+    above, below = (
+        any(row["kind"] and gain_of(row, report).share for row in others)
+        for others in (rows[:index], rows[index + 1 :])
+    )
+    return "see the gains below" if below else "see the gains above" if above else "nothing to gain"
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, why_host_unknown
@@ -75,7 +76,7 @@ def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:
 
 
 def _once_text(report: Row, named: NamedFindings) -> str:
-    """`Once: a compilation in step 35 (267 ms) and 2 more.`"""
+    """`Once: a compilation in step 35 (267 ms) and 2 other events.`"""
     if not named.once:
         return ""
     first, *others = named.once
@@ -83,7 +84,7 @@ def _once_text(report: Row, named: NamedFindings) -> str:
     time_ps = first["cost_ps"] // len(report["devices"])
     if change:
         time_ps = mean_steps_per_host(report) * (change.before_ps - change.after_ps)
-    more = f" and {len(others)} more" if others else ""
+    more = f" and {plural(len(others), 'other event')}" if others else ""
     return f"Once: {first['brief']} ({brief_time(time_ps)}){more}."
 
 

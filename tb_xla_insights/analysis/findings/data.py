@@ -182,8 +182,8 @@ def _many_transfers_text(facts: Facts) -> str:
 
 def _advise_sending(facts: Facts) -> str:
     return _many_transfers_text(facts) or (
-        f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
-        "constants created on the device."
+        f"Send what the next step needs while the device works{facts.words.sends}; send less: create constants on the "
+        "device, keep there what does not change, and use small types (bfloat16, integer labels)."
     )
 
 

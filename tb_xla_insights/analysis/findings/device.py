@@ -66,8 +66,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
-        f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}. Not counting these waits, the duty cycle is "
-        f"{share((busy_ps - cost) / facts.span_ps)}.",
+        f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}.",
         _STALL_ADVICE[main],
         cost,
         {

@@ -173,10 +173,8 @@ def _advice(facts: Facts, dominant_class: str, code: Sequence[ScriptCode], place
         return f"Find out what the host does there: {facts.recording_advice}."
     if dominant_class == "wait":
         return f"Do not wait in {code[0].place} between launches; let another thread wait."
-    larger = f"give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})"
     if code:
-        function = code[0].place
-        return f"Make {function} faster, or run it in another thread or process while the device works; or {larger}."
+        return f"Make {code[0].place} faster, or run it in another thread or process while the device works."
     place = places[0]
     if place.has_phases:
         return (
@@ -184,5 +182,5 @@ def _advice(facts: Facts, dominant_class: str, code: Sequence[ScriptCode], place
             f"{facts.recording_advice}. Take it out of the step, or do it less often."
         )
     if place.name in compiled_phases(facts.trace):
-        return f"Run less Python around the graphs of torch.compile in {place.name} (guards, arguments), or {larger}."
-    return f"Run less Python in {place.name} (to see what it is, {facts.recording_advice}), or {larger}."
+        return f"Run less Python around the graphs of torch.compile in {place.name} (guards, arguments)."
+    return f"Run less Python in {place.name} (to see what it is, {facts.recording_advice})."
