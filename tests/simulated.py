@@ -46,10 +46,15 @@ class Simulation:
             self.now += duration
 
     def launch(
-        self, device_us: int, marker: bool = False, program: str = "train(7)", op: str = "fusion.1"
+        self,
+        device_us: int,
+        marker: bool = False,
+        program: str = "train(7)",
+        op: str = "fusion.1",
+        latency: int = LATENCY,
     ) -> None:
         enqueued = self.now + ENQUEUE_OFFSET
-        start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
+        start = max(enqueued + latency, self.ends[-1] if self.ends else 0)
         self.tpu.launch(
             self.now,
             (self.now + 2, 1),

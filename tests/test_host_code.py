@@ -8,10 +8,11 @@ import pytest
 from captures import real_trace
 from launching import US, Tpu
 from loops import STEP, findings, loop
-from simulated import Simulation
+from simulated import LATENCY, Simulation
 
 from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.host.pauses import find_pauses
+from tb_xla_insights.analysis.replay.what_if import step_without
 
 
 def jax_loop(function: str, duration: float, steps: int = 6) -> Tpu:
@@ -105,6 +106,59 @@ def test_pauses_of_one_kind_are_told_together() -> None:
 def test_what_most_steps_have_is_no_pause() -> None:
     assert not find_pauses(with_pauses("save", dict.fromkeys(range(0, 12, 2), 3000)).tpu.trace())
     assert not find_pauses(with_pauses("save", {4: 300}).tpu.trace())
+
+
+def with_phases(slow: dict[int, tuple[str, int]], latency: int = LATENCY) -> Simulation:
+    """Steps with a forward of 100 us and an update of 200 us, of which one takes longer in some steps; in these, the
+    run begins at a latency."""
+    simulation = Simulation()
+    for number in range(12):
+        begin, (name, duration) = simulation.now, slow.get(number, ("", 0))
+        simulation.host("forward", duration if name == "forward" else 100)
+        simulation.launch(300, marker=True, latency=latency if name else LATENCY)
+        simulation.host("update", duration if name == "update" else 200)
+        simulation.wait("TensorCollectionBarrier")
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    return simulation
+
+
+def test_a_phase_of_each_step_that_once_takes_long_is_not_to_be_taken_out() -> None:
+    """Only what it takes more than usual is explained; the step without that is the usual one."""
+    usual, simulation = with_phases({}), with_phases({4: ("forward", 3000)})
+    finding = pause_of(simulation)
+    assert finding is not None
+    assert finding.title == "forward takes 3.00\u202fms in step 9, usually 0.100\u202fms"
+    assert finding.brief == "a pause in forward in step 9"
+    assert finding.evidence["pauses"][0]["usual_ps"] == 100 * US
+    assert finding.advice.startswith("Find out what held forward up this time")
+    assert finding.cost_ps == 2900 * US
+    assert finding.step_if_fixed_ps == step_without(usual.tpu.trace())
+
+
+def test_pauses_of_several_kinds_are_counted_together() -> None:
+    finding = pause_of(with_phases({2: ("forward", 3000), 4: ("update", 2000), 7: ("update", 4000)}))
+    assert finding is not None
+    assert finding.title == "3 pauses of 2.00 to 4.00\u202fms in update and forward"
+    assert (
+        "update takes 2.00 to 4.00\u202fms each in steps 9 and 12 (usually 0.200\u202fms)" in finding.detail
+    )
+    assert "forward takes 3.00\u202fms in step 7 (usually 0.100\u202fms)" in finding.detail
+
+
+def test_what_is_a_little_longer_than_usual_is_no_pause() -> None:
+    """A step takes 430 us; on a loaded machine some take twice as long."""
+    assert not find_pauses(with_phases({4: ("forward", 100 + 600)}).tpu.trace())
+    assert find_pauses(with_phases({4: ("forward", 100 + 700)}).tpu.trace())
+
+
+def test_a_run_that_begins_only_after_a_pause_begins_sooner_without_it() -> None:
+    """It was launched before: the pause held up the threads of the runtime as well."""
+    usual = step_without(with_phases({}).tpu.trace())
+    finding = pause_of(with_phases({4: ("update", 3000)}, latency=2900))
+    assert finding is not None
+    assert usual is not None
+    assert finding.step_if_fixed_ps is not None
+    assert finding.step_if_fixed_ps - usual < 50 * US
 
 
 def test_other_findings_leave_the_time_of_pauses() -> None:

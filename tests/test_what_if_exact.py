@@ -329,7 +329,7 @@ def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_before_it() -
     trace = simulation.tpu.trace()
     finding = findings(trace)["host_pause"]
     assert finding.recurs == "once"
-    assert finding.brief == "a pause after step 7 in save_checkpoint"
+    assert finding.brief == "a pause in save_checkpoint after step 7"
     assert finding.step_if_fixed_ps == 500 * US
     assert step_without(trace) == mean_step(simulation.total_us * US)
 

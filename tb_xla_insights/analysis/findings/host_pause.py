@@ -11,12 +11,14 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fit
 from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.host.pauses import Pause, find_pauses, times_of
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))
@@ -40,27 +42,22 @@ def host_pause(facts: Facts) -> Finding | None:
         idle_ps = covered_times(times.start_ps, times.end_ps, ledger.start_ps, ledger.end_ps)
         if 2 * ledger.remaining_within(_CLASSES, times).sum() > idle_ps.sum():
             taken[kind] = ledger.take_within(_CLASSES, times)
-    kinds = sorted(taken, key=lambda kind: -int(taken[kind].sum()))
+    kinds = [by_kind[kind] for kind in sorted(taken, key=lambda kind: -int(taken[kind].sum()))]
     if not kinds:
         return None
-    pauses = [pause for kind in kinds for pause in by_kind[kind]]
-    taken_ps: Int64 = np.sum([taken[kind] for kind in kinds], axis=0)
-    main, steps = by_kind[kinds[0]], {pause.step for pause in pauses}
-    name, where, lengths = main[0].name, _where(facts, main), _lengths(main)
-    pause_text = f"A pause of {lengths}" if len(main) == 1 else f"{len(main)} pauses of {lengths}"
-    in_name = f" in {name}" if name else f", in which {unshown_clause('the host')}"
-    texts = [_kind_text(facts, by_kind[kind]) for kind in kinds[:_MAX_KINDS]]
-    idle = brief_time(facts.mean_per_core(taken_ps).ps)
+    pauses = [pause for of_kind in kinds for pause in of_kind]
+    taken_ps: Int64 = np.sum([*taken.values()], axis=0)
+    main, steps = kinds[0][0], {pause.step for pause in pauses}
+    held_up = f"the host, held up {'in' if main.usual_ps else 'by'} {main.name}"
+    texts = [_kind_text(facts, of_kind) for of_kind in kinds[:_MAX_KINDS]]
+    if others := sum(map(len, kinds[_MAX_KINDS:])):
+        texts.append(f"{plural(others, 'other event')} hold{'s' if others == 1 else ''} the host up")
     return Finding(
         "host_pause",
-        first_fitting_title(
-            f"{pause_text} {where}: {name or 'nothing is recorded'}",
-            f"{pause_text} in {name}" if name else f"{pause_text} {where}",
-            pause_text,
-        ),
-        f"{'a pause' if len(main) == 1 else 'pauses'} {where}{in_name}",
-        f"{facts.core_subject} idles {idle} while {join_words(texts)}.",
-        _advice(facts, name),
+        _title(facts, kinds),
+        _brief(facts, kinds),
+        f"{facts.core_subject} idles {brief_time(facts.mean_per_core(taken_ps).ps)} while {join_words(texts)}.",
+        _advice(facts, main),
         int(taken_ps.sum()),
         {
             "pauses": [
@@ -68,6 +65,7 @@ def host_pause(facts: Facts) -> Finding | None:
                     "name": pause.name or None,
                     "start_ps": pause.start_ps,
                     "duration_ps": pause.duration_ps,
+                    "usual_ps": pause.usual_ps,
                     "step": step_numbers(facts.trace, [pause.step])[0],
                 }
                 for pause in pauses
@@ -75,9 +73,50 @@ def host_pause(facts: Facts) -> Finding | None:
         },
         longest_windows(Window(pause.start_ps, pause.end_ps) for pause in pauses),
         "once" if len(steps) == 1 else "some_steps",
-        Fix(_CLASSES, windows=times_of(pauses)),
-        waits_for=f"the host, held up by {name}" if name else UNSHOWN_HOST,
+        _fix(facts.trace, times_of(pauses)),
+        waits_for=held_up if main.name else UNSHOWN_HOST,
     )
+
+
+def _fix(trace: Trace, times: Intervals) -> Fix:
+    """Without the pauses, runs that were launched before one and began only after it, because it held up the runtime's
+    threads as well, begin that much sooner."""
+    runs = find_launches(trace).runs
+    is_delayed = (
+        (runs.enqueue_row >= 0) & (runs.free_ps <= runs.enqueue_ps) & (runs.enqueue_ps < runs.start_ps)
+    )
+    delayed_ps = covered_times(times.start_ps, times.end_ps, runs.enqueue_ps, runs.start_ps)
+    return Fix(_CLASSES, windows=times, earlier_ps=np.where(is_delayed, delayed_ps, 0))
+
+
+def _title(facts: Facts, kinds: Sequence[Sequence[Pause]]) -> str:
+    pauses = [pause for of_kind in kinds for pause in of_kind]
+    main, where, lengths = kinds[0][0], _where(facts, pauses), _lengths(pauses)
+    text = f"A pause of {lengths}" if len(pauses) == 1 else f"{len(pauses)} pauses of {lengths}"
+    if len(kinds) > 1:
+        names = join_words([of_kind[0].name or "nothing recorded" for of_kind in kinds])
+        return first_fitting_title(f"{text} {where}: {names}", f"{text} in {names}", f"{text} {where}", text)
+    if main.usual_ps:
+        return first_fitting_title(
+            f"{main.name} takes {lengths} {where}, usually {brief_time(main.usual_ps)}",
+            f"{main.name} takes {lengths} {where}",
+            f"{main.name} takes {lengths}",
+            f"{text} {where}",
+        )
+    return first_fitting_title(
+        f"{text} {where}: {main.name or 'nothing is recorded'}",
+        f"{text} in {main.name}" if main.name else f"{text} {where}",
+        text,
+    )
+
+
+def _brief(facts: Facts, kinds: Sequence[Sequence[Pause]]) -> str:
+    """`a pause in gc.collect in step 9`."""
+    pauses = [pause for of_kind in kinds for pause in of_kind]
+    names = join_words([of_kind[0].name for of_kind in kinds[:_MAX_KINDS] if of_kind[0].name])
+    noun = "a pause" if len(pauses) == 1 else "pauses"
+    where = _where(facts, pauses)
+    return f"{noun} in {names} {where}" if names else f"{noun} {where}, in which {unshown_clause('the host')}"
 
 
 def _lengths(pauses: Sequence[Pause]) -> str:
@@ -96,18 +135,26 @@ def _where(facts: Facts, pauses: Sequence[Pause]) -> str:
 
 
 def _kind_text(facts: Facts, pauses: Sequence[Pause]) -> str:
-    """`gc.collect holds the host up for 707 ms in step 9`."""
+    """`gc.collect holds the host up for 707 ms in step 9`, or `forward takes 28.1 ms in step 10, usually 0.373 ms`."""
     each = " each" if len(pauses) > 1 else ""
-    where, lengths = _where(facts, pauses), _lengths(pauses)
+    where, lengths, usual_ps = _where(facts, pauses), _lengths(pauses), pauses[0].usual_ps
     if not (name := pauses[0].name):
         return f"{unshown_clause('the host')} for {lengths}{each} {where}"
+    if usual_ps:
+        return f"{name} takes {lengths}{each} {where} (usually {brief_time(usual_ps)})"
     return f"{name} holds the host up for {lengths}{each} {where}"
 
 
-def _advice(facts: Facts, name: str) -> str:
-    if not name:
+def _advice(facts: Facts, pause: Pause) -> str:
+    if not pause.name:
         return f"Find out what the host does there: {facts.recording_advice}."
+    if pause.usual_ps:
+        return (
+            f"Find out what held {pause.name} up this time: a part of it (to see which, {facts.recording_advice}), an "
+            "automatic garbage collection (gc.freeze() before the loop shortens it), or other work on the host's "
+            "processors."
+        )
     return (
-        f"Take {name} out of the loop, do it less often, or do it in another thread while the device works on steps "
-        "that are launched already."
+        f"Take {pause.name} out of the loop, do it less often, or do it in another thread while the device works on "
+        "steps that are launched already."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,9 @@ _SCRIPT_CLASSES = [
 _TRANSFERS = [CLASS_INDEX[name] for name in ("from_device", "to_device")]
 """Classes of what a script may do in between, as a checkpoint does, without launching anything."""
 
-_MIN_LENGTH_WITHIN_STEPS = 2
-"""Of the median step: how long the script must stay in an annotation or function that recurs. On a loaded machine, some
-steps take twice as long as others for no reason of the script's."""
+_MIN_EXCESS = 1.5
+"""Of the median step: how much longer than usual the script must stay in an annotation or function. On a loaded
+machine, some steps take twice as long as others for no reason of the script's."""
 
 _COMPILING = [CLASS_INDEX[name] for name in ("compile", "dynamo", "program_load")]
 """Classes that findings about compilations explain."""
@@ -47,12 +47,13 @@ _NUMBER = re.compile(r"\d+")
 @dataclass(frozen=True)
 class Pause:
     """One pause. `name`: of its annotation or function; empty if nothing is recorded. `step`: the index of the last
-    step that began before it."""
+    step that began before it. `usual_ps`: how long the script usually stays there in a step; 0 if most steps do not."""
 
     name: str
     start_ps: int
     end_ps: int
     step: int
+    usual_ps: int = 0
 
     @property
     def duration_ps(self) -> int:
@@ -71,7 +72,8 @@ def find_pauses(trace: Trace) -> list[Pause]:
 
     A pause is an annotation, or a Python frame, of a kind that fewer than half of the steps have (the outermost one, if
     it contains no step); or a stretch in which the thread launches nothing and stays in no annotation or function of
-    the script, or in one (_MIN_LENGTH_WITHIN_STEPS). Waits for the device and what mostly compiles are no pauses.
+    the script, or in one for longer than usual (_MIN_EXCESS). Waits for the device and what mostly compiles are no
+    pauses.
     """
     steps, lines = find_steps(trace), trace.lines_with("driving")
     starts = recorded_times(trace)[0][: len(steps)]
@@ -79,13 +81,9 @@ def find_pauses(trace: Trace) -> list[Pause]:
         return []
     min_ps = int(np.median([step.duration_ps for step in steps]))
     events = _rare_events(trace, lines[0], starts, min_ps)
-    rows, start_ps, end_ps = _stretches(trace, events, min_ps)
-    step = np.searchsorted(starts, start_ps, "right") - 1
     pauses = [
-        Pause(_name(trace, row, start, end), start, end, index)
-        for row, start, end, index in zip(
-            rows.tolist(), start_ps.tolist(), end_ps.tolist(), step.tolist(), strict=True
-        )
+        Pause(_name(trace, row, start, end), start, end, index, usual)
+        for row, start, end, index, usual in _long_stretches(trace, events, starts, min_ps)
     ]
     for row, index in zip(events.tolist(), last_steps_before(trace, events).tolist(), strict=True):
         start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
@@ -109,9 +107,9 @@ def pause_times(trace: Trace) -> Intervals:
 
 
 def times_of(pauses: Sequence[Pause]) -> Intervals:
-    """Returns when some pauses are."""
+    """Returns when some pauses are, each without the time that is usual."""
     return union(
-        np.array([pause.start_ps for pause in pauses], np.int64),
+        np.array([pause.start_ps + pause.usual_ps for pause in pauses], np.int64),
         np.array([pause.end_ps for pause in pauses], np.int64),
     )
 
@@ -126,19 +124,42 @@ def _rare_events(trace: Trace, line: int, starts: Int64, min_ps: int) -> Int32:
     is_long = (
         (trace.duration_ps[rows] >= min_ps) & ~contains_step & ~np.isin(rows, step_annotation_rows(trace))
     )
-    kind_of_metadata = number_distinct(
-        _NUMBER.sub("", trace.strings[name]) for name in trace.metadata.name.tolist()
-    )
-    kind = kind_of_metadata[trace.metadata_index[rows]]
+    kind = _kind_of_metadata(trace)[trace.metadata_index[rows]]
     long_kinds = np.unique(kind[is_long])
     steps_with = [len(np.unique(step[kind == long_kind])) for long_kind in long_kinds.tolist()]
     rare = long_kinds[2 * np.array(steps_with, np.int64) < len(starts)]
     return outermost_rows(trace.parent, rows[is_long & np.isin(kind, rare)])
 
 
-def _stretches(trace: Trace, events: Int32, min_ps: int) -> tuple[Int32, Int64, Int64]:
-    """The stretches of at least `min_ps` outside of some events in which the driving thread stays in one annotation or
-    function of the script: its row (-1: nothing is recorded), start and end."""
+@memoised
+def _kind_of_metadata(trace: Trace) -> Int32:
+    """Numbers the kinds of events, per event metadata: their names without numbers."""
+    return number_distinct(_NUMBER.sub("", trace.strings[name]) for name in trace.metadata.name.tolist())
+
+
+def _long_stretches(
+    trace: Trace, events: Int32, starts: Int64, min_ps: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """The stretches outside of some events in which the driving thread stays in one annotation or function of the
+    script for longer than usual, or records nothing for at least `min_ps`: row (-1: nothing is recorded), start, end,
+    step and usual length."""
+    row, start_ps, end_ps, script_ps = _stretches(trace, events)
+    step = np.searchsorted(starts, start_ps, "right") - 1
+    kind = np.where(row >= 0, _kind_of_metadata(trace)[trace.metadata_index[row]], -1)
+    for chosen in np.unique(kind[script_ps >= min_ps]).tolist():
+        of_kind = np.flatnonzero((kind == chosen) & (step >= 0))
+        is_recorded = chosen >= 0
+        longest_ps = np.zeros(len(starts), np.int64)
+        np.maximum.at(longest_ps, step[of_kind], script_ps[of_kind])
+        usual_ps = int(np.median(longest_ps)) if is_recorded else 0
+        limit_ps = usual_ps + _MIN_EXCESS * min_ps if is_recorded else min_ps
+        for index in of_kind[script_ps[of_kind] >= limit_ps].tolist():
+            yield int(row[index]), int(start_ps[index]), int(end_ps[index]), int(step[index]), usual_ps
+
+
+def _stretches(trace: Trace, events: Int32) -> tuple[Int32, Int64, Int64, Int64]:
+    """The stretches outside of some events in which the driving thread stays in one annotation or function of the
+    script and launches nothing: its row (-1: nothing is recorded), start, end, and its time without transfers."""
     segments = host_class_segments(trace)
     is_recorded = segments.row >= 0
     is_script = np.isin(segments.class_index, _SCRIPT_CLASSES)
@@ -154,9 +175,13 @@ def _stretches(trace: Trace, events: Int32, min_ps: int) -> tuple[Int32, Int64, 
     start_ps = segments.start_ps[first]
     end_ps = segments.end_ps[np.append(first[1:], len(row))[: len(first)] - 1]
     script_ps = np.add.reduceat(np.where(is_script, segments.end_ps - segments.start_ps, 0), first)
-    min_script_ps = np.where(row[first] < 0, min_ps, _MIN_LENGTH_WITHIN_STEPS * min_ps)
-    is_long = (row[first] > -2) & (script_ps >= min_script_ps)
-    return row[first][is_long], start_ps[is_long], end_ps[is_long]
+    is_own_stretch = row[first] > -2
+    return (
+        row[first][is_own_stretch],
+        start_ps[is_own_stretch],
+        end_ps[is_own_stretch],
+        script_ps[is_own_stretch],
+    )
 
 
 def _name(trace: Trace, row: int, start_ps: int, end_ps: int) -> str:
@@ -165,4 +190,4 @@ def _name(trace: Trace, row: int, start_ps: int, end_ps: int) -> str:
     if (function := parse_frame(trace.name(row))) is None:
         return without_encoded_stats(trace.name(row))
     code = code_within(trace, span_intervals(start_ps, end_ps))
-    return next((row.name for row in code if row.function == function), function.name)
+    return next((row.place for row in code if row.function == function), function.name)
