@@ -43,15 +43,16 @@ class Tpu:
         *,
         program: str = "train(7)",
         by: str = "sync",
+        marker: float = 6,
         autograd: bool = False,
         cores: tuple[int, ...] = (0,),
         enqueue: float | None = None,
         op: str = "fusion.1",
     ) -> None:
-        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same inside a step marker) or
-        `dynamo`. The request is on the main thread, or on the backward thread (`autograd`); the execute call is on the
-        executor's. `call` and `run` are start and duration of the execute call and of the run, `enqueue` is the instant
-        of enqueuing (by default the middle of the call), `op` is the run's only op."""
+        """Adds a launch that `by` requests at `sync_us`: `sync` (for 4 us), `marker` (the same inside a step marker,
+        which lasts `marker`) or `dynamo`. The request is on the main thread, or on the backward thread (`autograd`);
+        the execute call is on the executor's. `call` and `run` are start and duration of the execute call and of the
+        run, `enqueue` is the instant of enqueuing (by default the middle of the call), `op` is the run's only op."""
         self.launch_count += 1
         flow = {"_pt": TO_EXECUTOR, "_p": self.launch_count} if self.flows else {}
         line = self.autograd if autograd else self.main
@@ -59,7 +60,7 @@ class Tpu:
             line.append(event("ExecuteComputationWithBarrier", sync_us, 4))
         else:
             if by == "marker":
-                line.append(event("StepMarker", sync_us, 6))
+                line.append(event("StepMarker", sync_us, marker))
             line.append(event("SyncTensorsGraphInternal", sync_us, 4))
             line.append(event("ScheduleSyncTensorsGraph", sync_us + 1, 2))
         line.append(event("ThreadpoolListener::Record", sync_us + 2, 0, **flow))

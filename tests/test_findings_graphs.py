@@ -299,6 +299,43 @@ class TestSyncEveryStep:
         facts.framework = "jax"
         assert waiting_call(facts) == call
 
+    @pytest.mark.parametrize(
+        ("calls_us", "markers_us", "is_wanted"),
+        [
+            ([2, 2, 30, 2], [250, 250, 250, 250], True),
+            (
+                [1, 1, 1, 1],
+                [250, 250, 250, 250],
+                False,
+            ),  # every launch was done with its synchronisation
+            ([2, 30, 30, 2], [250, 250, 6, 250], False),  # one marker did not wait for its launch
+        ],
+    )
+    def test_a_step_marker_waits_if_the_program_lets_it(
+        self, calls_us: list[int], markers_us: list[int], is_wanted: bool
+    ) -> None:
+        """`torch_xla.sync(wait=True)` waits until the launch is done. On a CPU, the runtime itself waits in a marker
+        for arguments of the run, but only if the launch is done when the marker gets there."""
+        tpu = Tpu()
+        for i, (call_us, marker_us) in enumerate(zip(calls_us, markers_us, strict=True)):
+            at = i * STEP + LAUNCH
+            tpu.step(i * STEP, STEP, 5 + i)
+            tpu.launch(at, (at + 2.5, call_us), (at + 40, 200), by="marker", marker=marker_us)
+            if marker_us > 100:
+                tpu.on_main("Wait for donation holds", at + 35, 210)
+        by_id = findings(tpu.trace())
+        assert ("sync_every_step" in by_id) == is_wanted
+        if is_wanted:
+            finding = by_id["sync_every_step"]
+            assert (finding.title, finding.evidence["waits"]) == ("Every step waits for the device", 4)
+            assert finding.detail.startswith(
+                "4 waits for the device in 4 of 4 steps block the host for 0.210\u202fms each"
+            )
+            assert finding.advice.startswith(
+                "Take wait=True (torch_xla.sync or xm.mark_step) out of the step, so that the host builds and launches "
+                "the next step meanwhile; "
+            )
+
     def test_a_call_that_returns_at_once_waits_for_nothing(self) -> None:
         tpu = loop()
         for i in range(4):

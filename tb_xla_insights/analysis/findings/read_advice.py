@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
     last_steps_before,
 )
-from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.english import mean_text
@@ -25,8 +25,10 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
     """Advice on reads, on calls that wait for the device, or on both."""
     advice = []
     if waits:
+        is_built_in_each_step = bool((find_launches(facts.trace).kind == LAZY).any())
+        prepares = "builds and launches" if is_built_in_each_step else "launches"
         advice.append(
-            f"Take {waiting_call(facts)} out of the step, so that the host launches the next step meanwhile; to "
+            f"Take {waiting_call(facts)} out of the step, so that the host {prepares} the next step meanwhile; to "
             "measure, wait every tenth step or once at the end."
         )
     if reads and (location := _location_of_reads_within_step(facts)):

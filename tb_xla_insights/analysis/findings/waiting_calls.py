@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.locations import most_common
-from tb_xla_insights.analysis.host.blocking_waits import find_blocking_waits
+from tb_xla_insights.analysis.host.blocking_waits import find_blocking_waits, waits_in_markers
 from tb_xla_insights.analysis.names import frame_name, has_tag
 
 _CALLS = {
@@ -16,6 +16,8 @@ _CALLS = {
     "_item": ".item()",
 }
 """Calls that wait for the device, by the Python function that the capture records for them."""
+
+_MARKER_CALL = "wait=True (torch_xla.sync or xm.mark_step)"
 
 
 def waiting_call(facts: Facts) -> str:
@@ -30,6 +32,8 @@ def waiting_call(facts: Facts) -> str:
 
 def _call(facts: Facts, row: int) -> str | None:
     """The call of one wait (a row). None if no Python function shows it."""
+    if row in waits_in_markers(facts.trace):
+        return _MARKER_CALL
     trace, is_frame, call, function = facts.trace, has_tag(facts.trace, "python_tracer"), "", None
     while row >= 0:
         if is_frame[trace.metadata_index[row]]:
