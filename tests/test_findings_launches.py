@@ -103,6 +103,20 @@ def test_small_executions_without_idle_time_before_them() -> None:
     assert "on average) than their launch. " in finding.detail
 
 
+def test_idle_time_between_small_executions_that_are_launched_already() -> None:
+    """The host launches eight executions at the start of a step; the device idles for 80 us between them."""
+    tpu = Tpu()
+    for i in range(3):
+        tpu.step(i * STEP, STEP, 5 + i)
+        for k in range(8):
+            at = i * STEP + 12 * k
+            tpu.launch(at, (at + 1, 10), (i * STEP + 100 * (k + 1), 20), by="marker", program=f"p{k}({k})")
+    finding = findings(tpu.trace())["many_small_executions"]
+    assert finding.detail.endswith(
+        " 0.560\u202fms a step between programs, though the next is launched already."
+    )
+
+
 @pytest.mark.parametrize(("per_step", "device"), [(2, 20.0), (3, 200.0)])
 def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: float) -> None:
     assert "many_small_executions" not in findings(with_launches(per_step, device).trace())

@@ -213,7 +213,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "Pace: what sets the pace; gains of each alone",
         "no gain now: the host is slower (exposed_collectives, ",
         "Smaller fixes: ",
-        "no gain (annotations_not_propagated, costs no idle time)",
+        "no gain (annotations_not_propagated)",
         "Once: what happened once in this capture",
         "Warning, once: ",
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",

@@ -94,8 +94,23 @@ def test_without_a_replay_a_gain_is_a_share_of_the_devices_time() -> None:
 @pytest.mark.parametrize("gain", [None, 0.0, 0.02])
 def test_a_finding_without_a_significant_gain_is_not_named(gain: float | None) -> None:
     report = report_with(finding("sync_every_step", "a read", gain, cost_ps=0))
-    assert sentences(report)[1] == "Nothing in this capture stands out."
+    assert sentences(report)[1] == ""
     assert verdict(report)["fix"] is None
+
+
+@pytest.mark.parametrize(
+    ("by_class", "headline", "details"),
+    [
+        ({"tracing": 90}, f"mostly it waits for {BUILDING}.", ""),
+        ({"wait": 20, "tracing": 20}, "the rest has many causes.", "Nothing in this capture stands out."),
+    ],
+)
+def test_nothing_stands_out_where_the_headline_names_no_cause(
+    by_class: dict[str, int], headline: str, details: str
+) -> None:
+    report = report_with()
+    report["gaps"]["by_class_ps"] = by_class
+    assert sentences(report) == (f"The TPU core works 50 % of the time; {headline}", details)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +165,11 @@ def test_what_the_capture_does_not_show_is_not_ascribed_to_the_host() -> None:
 def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     report = report_with()
     report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
-    assert sentences(report)[0].endswith("; mostly it waits between programs that are launched already.")
+    assert sentences(report)[0].endswith(
+        "; mostly it idles between programs, though the next is launched already."
+    )
     report["gaps"]["patterns"] = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
-    assert sentences(report)[0].endswith("; mostly it waits inside programs, between their ops.")
+    assert sentences(report)[0].endswith("; mostly it idles inside programs, between their ops.")
 
 
 def test_a_long_headline_loses_the_number_of_devices_then_details_of_the_cause() -> None:
@@ -376,7 +393,11 @@ def test_without_a_device_the_headline_names_the_hosts_main_activity(
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
     report = report_with(environment={"framework": framework}, devices=[], steps=steps)
-    assert text in sentences(report)[0]
+    report["input_pipeline"] = {"kind": "tf_data"}
+    headline, details = sentences(report)
+    assert text in headline
+    assert details.startswith("There are no findings") == ("only what" not in text)
+    assert ("tf.data.AUTOTUNE" in details) == ("waits for data" in headline)
     assert verdict(report)["severity"] == "warning"
     assert (
         sentences(session_report(session()))[0]

@@ -94,14 +94,10 @@ def _print_findings(out: Console, document: Document) -> None:
         elements.print_paragraph(out, f"{group.title}: {group.note}{gain}", style="bold")
         for finding in group.findings:
             number += 1
-            cost = (
-                f"costs {units.brief_time(finding['cost_ps'])}{cores}"
-                if finding["cost_ps"]
-                else "costs no idle time"
-            )
+            cost = f", costs {units.brief_time(finding['cost_ps'])}{cores}" if finding["cost_ps"] else ""
             tags = f"{finding['severity'].capitalize()}, {group.tag}"
             title = f"{number}. {tags}: {finding['title']}  {gain_of(finding, document).text}"
-            elements.print_paragraph(out, f"{title} ({finding['id']}, {cost})")
+            elements.print_paragraph(out, f"{title} ({finding['id']}{cost})")
             elements.print_paragraph(out, finding["detail"], indent="   ")
             elements.print_paragraph(out, f"Do: {finding['advice']}", indent="   ")
         out.print()

@@ -98,7 +98,8 @@ class _Sentence:
         wait for, without a reason."""
         works, reason = self._works(), self._reason()
         wait, preposition, awaited = reason.partition(" for ")
-        for version in (reason, f"{wait}{preposition}{_DETAILS.sub('', awaited)}", ""):
+        short = f"{wait}{preposition}{_DETAILS.sub('', awaited)}" if awaited else _DETAILS.sub("", reason)
+        for version in (reason, short, ""):
             for name in (self._subject.name, self._subject.name_without_number):
                 yield f"{name} {works}{version}."
 
@@ -130,11 +131,11 @@ class _Sentence:
             return f"; mostly {wait} for {cause['waits_for']}"
         if unknown := why_host_unknown(self._report):
             return f"; what {wait} for is not known, as {unknown}"
-        idle, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
+        verb, idle, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
         if idle_share >= _MOST:
-            return f"; mostly {wait} {idle}"
+            return f"; mostly {pronoun} {self._subject.verb(verb)} {idle}"
         if idle_share >= max(cause_share, _MIN_CAUSE_SHARE):
-            return f"; above all {wait} {idle}"
+            return f"; above all {pronoun} {self._subject.verb(verb)} {idle}"
         if cause and cause_share >= _MIN_CAUSE_SHARE:
             return f"; above all {wait} for {cause['waits_for']}"
         return "; the rest has many causes"
@@ -145,22 +146,29 @@ def _without_devices(report: Row) -> str:
     hosts_compiling = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
     if hosts_compiling and len(hosts_compiling) == len(report["session"]["hosts"]):
         return "The whole capture is inside one compilation: no program ran."
-    steps = report["steps"]
-    by_class: dict[str, int] = {}
-    for step in steps:
-        for name, time_ps in step["host_ps"].items():
-            by_class[name] = by_class.get(name, 0) + time_ps
-    total_ps = sum(step["duration_ps"] for step in steps)
-    name = max(by_class, key=lambda class_: by_class[class_], default="")
-    if not name or by_class[name] < _MIN_HOST_SHARE * total_ps:
+    name, time_ps, total_ps = main_host_time(report)
+    if not name:
         return "The capture shows no device's work, only what the host does."
     framework = report["environment"]["framework"]
     activity = host_clause(name, framework)
     if name == "dispatch" and framework == "tensorflow":
         # Without XLA its executors run ops on the launching thread.
         activity = "the host launches and runs operations"
-    time = part_text(by_class[name] // len(steps), total_ps // len(steps))
+    steps = len(report["steps"])
+    time = part_text(time_ps // steps, total_ps // steps)
     return f"The capture shows no device's work; {activity} for {time} a step."
+
+
+def main_host_time(report: Row) -> tuple[str, int, int]:
+    """The class of host time with most time in the steps, empty if it has less than _MIN_HOST_SHARE; its time, and all
+    time."""
+    by_class: dict[str, int] = {}
+    for step in report["steps"]:
+        for name, time_ps in step["host_ps"].items():
+            by_class[name] = by_class.get(name, 0) + time_ps
+    total_ps = sum(step["duration_ps"] for step in report["steps"])
+    name, time_ps = max(by_class.items(), key=lambda item: item[1], default=("", 0))
+    return (name if time_ps >= _MIN_HOST_SHARE * total_ps else ""), time_ps, total_ps
 
 
 def _share_of_steps(report: Row) -> float | None:
@@ -198,9 +206,9 @@ def _activities(report: Row) -> dict[str, str]:
     return activities
 
 
-def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
-    """`for the host, which builds the graph`: what the largest part of the idle time goes to, and its share; of the
-    gaps, or of the steps (`in_steps`)."""
+def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
+    """`wait`, `for the host, which builds the graph`: what the largest part of the idle time goes to, after its verb,
+    and its share; of the gaps, or of the steps (`in_steps`)."""
     gaps, idle = report["gaps"], report["step_idle"]
     by_class_ps, idle_ps = gaps["by_class_ps"], sum(device["idle_ps"] for device in report["devices"])
     if in_steps:
@@ -208,18 +216,18 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, float]:
     elif (queued_ps := gaps["by_kind_ps"]["queued"]) > _MOST * idle_ps:
         inside_runs_ps = sum(row["total_ps"] for row in gaps["patterns"] if row["inside_run"])
         is_inside = inside_runs_ps > _MOST * idle_ps
-        return (
+        where = (
             "inside programs, between their ops"
             if is_inside
-            else "between programs that are launched already",
-            queued_ps / idle_ps,
+            else "between programs, though the next is launched already"
         )
+        return "idle", where, queued_ps / idle_ps
     if not by_class_ps or not idle_ps:
-        return "", 0.0
+        return "wait", "", 0.0
     name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
     share = time_ps / idle_ps
     if name == "wait":
-        return "as the host does", share
+        return "wait", "as the host does", share
     if name == "unrecorded":
-        return f"for {UNSHOWN_HOST}", share
-    return f"for the host, which {_activities(report)[name]}", share
+        return "wait", f"for {UNSHOWN_HOST}", share
+    return "wait", f"for the host, which {_activities(report)[name]}", share

@@ -6,15 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tb_xla_insights.analysis.findings.data import loading_advice
+from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
-from tb_xla_insights.report.headline import device_sentence, why_host_unknown
+from tb_xla_insights.report.headline import device_sentence, main_host_time, why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import NamedFindings
 from tb_xla_insights.units import brief_time, rounded_share, time_text
 
 Row = Mapping[str, Any]
+
+_REASONS = ("; mostly ", "; above all ", "; what ", "nothing stands out")
+"""Parts of headlines that say what devices wait for, that it is not known, or that there is nothing."""
 
 _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 
@@ -22,7 +27,7 @@ _RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 def details(report: Row, named: NamedFindings, headline: str) -> str:
     """`headline`: if the first sentence is about what it names, it is called `this wait`."""
     if not report["devices"]:
-        return ""
+        return _without_devices(report)
     sentences = [
         f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
         *(
@@ -33,7 +38,24 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
         device_sentence(report, named) if is_the_story(report) else outside_details(report),
         *_limitations(report, named),
     ]
-    return " ".join(filter(None, sentences)) or "Nothing in this capture stands out."
+    return " ".join(filter(None, sentences)) or _fallback(headline)
+
+
+def _fallback(headline: str) -> str:
+    """A sentence if there is nothing to add to the headline; none if that says what devices wait for."""
+    return "" if any(part in headline for part in _REASONS) else "Nothing in this capture stands out."
+
+
+def _without_devices(report: Row) -> str:
+    """Why there are no findings, and how to load faster where that is what the host does."""
+    name = main_host_time(report)[0]
+    if not name or report["findings"]:
+        return ""
+    reason = "There are no findings, as these say what devices wait for."
+    if name != "input":
+        return reason
+    words = WORDS[report["environment"]["framework"]]
+    return f"{reason} {loading_advice(report['input_pipeline']['kind'], words)}"
 
 
 def _fix_effect(fix: Row, report: Row) -> str:

@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.findings.finding import (
     longest_windows,
 )
 from tb_xla_insights.analysis.findings.locations import most_common
+from tb_xla_insights.analysis.frameworks import Words
 from tb_xla_insights.analysis.host.input_pipeline import (
     find_input_pipeline,
     infeed_ps_of_runs,
@@ -47,6 +48,11 @@ _LOADING_ADVICE = {
 """Advice by the kind of input pipeline."""
 
 
+def loading_advice(kind: str | None, words: Words, where: str = "the script", at_once: str = "") -> str:
+    """Advice on an input pipeline of some kind; `where` the driving thread loads, `at_once`: how much to load ahead."""
+    return _LOADING_ADVICE[kind or "driving_thread"].format(where=where, at_once=at_once, how=words.ahead)
+
+
 def input_bound(facts: Facts) -> Finding | None:
     """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. It affects all
     steps in which the host loads: loading while the device works delays the next launch."""
@@ -63,7 +69,7 @@ def input_bound(facts: Facts) -> Finding | None:
     steps = facts.affected_steps(taken_ps) | steps_with_batches | steps_with_infeed
     names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
     name = most_common(names) or "the input pipeline"
-    pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"] or "driving_thread"
+    pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"]
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > _MIN_DELAYED_RATIO * cost else ""
@@ -96,9 +102,7 @@ def input_bound(facts: Facts) -> Finding | None:
         f"loading in {name}" if names else "loading",
         f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
         f".{overlap_text}",
-        _LOADING_ADVICE[pipeline_kind].format(
-            where=name, at_once=_loaders_text(facts, frequency, fix), how=facts.words.ahead
-        ),
+        loading_advice(pipeline_kind, facts.words, name, _loaders_text(facts, frequency, fix)),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},

@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.device.opcodes import is_container, is_element_wis
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.markers import advise_one_sync
+from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_run_times, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -18,8 +19,9 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.english import mean_text
-from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
 
@@ -150,9 +152,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         description = f"run a single element-wise op each ({work} on average)"
     elif single_op:
         description += ", or run a single element-wise op"
-    costs = "No device waits for their launches"
-    if cost:
-        costs = f"{facts.idle_text(taken_ps, 'every_step')} while they are launched"
+    costs = _idle_text(facts, taken_ps)
     return Finding(
         "many_small_executions",
         f"{mean_text(per_step)} executions a step, most of them small",
@@ -180,6 +180,27 @@ def many_small_executions(facts: Facts) -> Finding | None:
         _merging_fix(facts, small_launches),
         waits_for="the host, which launches many small programs",
     )
+
+
+def _idle_text(facts: Facts, taken_ps: Int64) -> str:
+    """How long devices idle while small executions are launched; if it is longer, also how long they idle between
+    executions although the next one is launched already, which is no cost of the host's work."""
+    gaps = find_gaps(facts.trace)
+    is_queued = (gaps.kind == QUEUED) & ~gaps.inside
+    rows_of_devices = (
+        np.flatnonzero(is_queued & (gaps.device == index)) for index in range(len(facts.trace.devices))
+    )
+    queued = facts.mean_of_times(
+        [Intervals(gaps.start_ps[rows], gaps.end_ps[rows]) for rows in rows_of_devices], "every_step"
+    )
+    launching = facts.mean_per_core(taken_ps, "every_step")
+    if queued.ps <= launching.ps:
+        idle = facts.idle_text(taken_ps, "every_step")
+        return f"{idle} while they are launched" if taken_ps.any() else "No device waits for their launches"
+    where = f"{queued} between programs, though the next is launched already"
+    if not launching.ps:
+        return f"{facts.core_subject} idles {where}"
+    return f"{facts.core_subject} idles {launching} while they are launched, and {where}"
 
 
 def _pending_inputs_text(syncs: int, steps: int) -> str:
