@@ -24,7 +24,7 @@ _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
 }
 """Tag, heading and remark of each group of findings."""
 
-_DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
+DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
 
 _MIN_EXCESS_SHARE = 0.01
@@ -181,5 +181,5 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     if middles and not any(start <= middle < end for middle in middles):
         return "no gain: outside of the steps"
     gaining_ids = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
-    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining_ids - _DEVICE_FINDINGS
+    host_is_slower = finding["id"] in DEVICE_FINDINGS and gaining_ids - DEVICE_FINDINGS
     return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, host_clause
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.report.figures import lacks_runs
+from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
-from tb_xla_insights.report.verdict_findings import NamedFindings, device_time
+from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps
 from tb_xla_insights.units import brief_time, count, part_text, rounded_share
 
 Row = Mapping[str, Any]
@@ -126,18 +127,19 @@ class _Sentence:
         if self._nothing_stands_out:
             return ", and nothing stands out"
         wait = f"{pronoun} {self._subject.verb('wait')}"
-        cause_share = cause["cost_ps"] / waits_ps if cause and waits_ps else 0.0
+        cause_share = explained_ps(cause, self._report) / waits_ps if cause and waits_ps else 0.0
         if cause and cause_share >= _MOST:
             return f"; mostly {wait} for {cause['waits_for']}"
         if unknown := why_host_unknown(self._report):
             return f"; what {wait} for is not known, as {unknown}"
         verb, idle, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
-        if idle_share >= _MOST:
-            return f"; mostly {pronoun} {self._subject.verb(verb)} {idle}"
-        if idle_share >= max(cause_share, _MIN_CAUSE_SHARE):
-            return f"; above all {pronoun} {self._subject.verb(verb)} {idle}"
-        if cause and cause_share >= _MIN_CAUSE_SHARE:
+        # A finding about the host says more precisely what a class of its time is.
+        is_of_idle_time = cause and cause["id"] not in DEVICE_FINDINGS
+        if cause and cause_share >= max(_MIN_CAUSE_SHARE, idle_share * (_MOST if is_of_idle_time else 1)):
             return f"; above all {wait} for {cause['waits_for']}"
+        if idle_share >= _MIN_CAUSE_SHARE:
+            degree = "mostly" if idle_share >= _MOST else "above all"
+            return f"; {degree} {pronoun} {self._subject.verb(verb)} {idle}"
         return "; the rest has many causes"
 
 
@@ -208,11 +210,13 @@ def _activities(report: Row) -> dict[str, str]:
 
 def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
     """`wait`, `for the host, which builds the graph`: what the largest part of the idle time goes to, after its verb,
-    and its share; of the gaps, or of the steps (`in_steps`)."""
+    and its share of all time in which devices wait; of the gaps, or of the steps (`in_steps`)."""
     gaps, idle = report["gaps"], report["step_idle"]
+    waits_ps = device_time(report).waits_ps
     by_class_ps, idle_ps = gaps["by_class_ps"], sum(device["idle_ps"] for device in report["devices"])
     if in_steps:
         by_class_ps, idle_ps = idle["by_class_ps"] or {}, idle["idle_ps"] or 0
+        waits_ps = idle_ps
     elif (queued_ps := gaps["by_kind_ps"]["queued"]) > _MOST * idle_ps:
         inside_runs_ps = sum(row["total_ps"] for row in gaps["patterns"] if row["inside_run"])
         is_inside = inside_runs_ps > _MOST * idle_ps
@@ -221,11 +225,11 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
             if is_inside
             else "between programs, though the next is launched already"
         )
-        return "idle", where, queued_ps / idle_ps
+        return "idle", where, queued_ps / waits_ps
     if not by_class_ps or not idle_ps:
         return "wait", "", 0.0
     name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
-    share = time_ps / idle_ps
+    share = time_ps / waits_ps
     if name == "wait":
         return "wait", "as the host does", share
     if name == "unrecorded":

@@ -8,7 +8,12 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.worth import NO_FAULT, group_of
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
-from tb_xla_insights.report.finding_text import change_after_mistakes
+from tb_xla_insights.report.finding_text import (
+    DEVICE_FINDINGS,
+    change_after_mistakes,
+    mean_steps_per_host,
+    step_change,
+)
 
 Row = Mapping[str, Any]
 
@@ -84,7 +89,7 @@ def name_findings(report: Row) -> NamedFindings:
         change = change_after_mistakes(rest, report) if rest else None
         paces = [rest] if rest and (change.gain >= INFO_SHARE if change else _is_significant(rest)) else []
     return NamedFindings(
-        cause=bound or _find_cause(findings, device_time(report).waits_ps),
+        cause=bound or _find_cause(report),
         fix=fix,
         paces=paces[: 2 if bound and not fix else 1],
         once=[finding for finding in groups.get("once", ()) if _is_significant(finding)],
@@ -95,12 +100,30 @@ def _is_significant(finding: Row) -> bool:
     return (finding["gain"] or 0.0) >= INFO_SHARE
 
 
-def _find_cause(findings: Sequence[Row], waits_ps: int) -> Row | None:
+def explained_ps(finding: Row, report: Row) -> int:
+    """How much of the time in which devices wait a finding explains: its cost, but at most what its fix saves. Without
+    a read inside a step, for example, a device may still wait for the graph that is built after it. Of the time in ops,
+    only the stalls are waits."""
+    cost_ps: int = finding["cost_ps"]
+    if finding["id"] in DEVICE_FINDINGS:
+        cost_ps = min(cost_ps, sum(device["stall_ps"] for device in report["devices"]))
+    change = step_change(finding, report)
+    if change is None:
+        return cost_ps
+    saved_ps = (change.before_ps - change.after_ps) * mean_steps_per_host(report) * len(report["devices"])
+    return min(cost_ps, saved_ps)
+
+
+def _find_cause(report: Row) -> Row | None:
     """The finding that explains most of the time in which devices wait. One that happened once describes a capture only
     if it explains half of that time; else recurring ones come before it."""
-    causes = [finding for finding in findings if finding["waits_for"] and finding["cost_ps"]]
-    return max(
+    waits_ps = device_time(report).waits_ps
+    causes = [
+        (explained_ps(finding, report), finding) for finding in report["findings"] if finding["waits_for"]
+    ]
+    explained, cause = max(
         causes,
-        key=lambda row: (row["recurs"] != "once" or 2 * row["cost_ps"] >= waits_ps, row["cost_ps"]),
-        default=None,
+        key=lambda pair: (pair[1]["recurs"] != "once" or 2 * pair[0] >= waits_ps, pair[0]),
+        default=(0, None),
     )
+    return cause if explained else None

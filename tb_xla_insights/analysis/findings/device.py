@@ -53,7 +53,10 @@ def device_stalls(facts: Facts) -> Finding | None:
     main = max(_STALL_ADVICE, key=lambda kind: awaited[kind])
     # The longest of the ops to which the advice applies.
     name, name_ps = next(((op, ps) for op, ps in ops if _awaited(op) == main), ("an asynchronous op", 0))
-    ops_text = name if 2 * name_ps > total_ps else f"ops such as {name}"
+    is_main = 2 * name_ps > total_ps
+    ops_text = name if is_main else f"ops such as {name}"
+    awaited_op = name.removesuffix("-done")
+    awaited_text = awaited_op if is_main else f"asynchronous ops such as {awaited_op}"
     windows = (
         Window(start, end, device.id)
         for device, intervals in stalls_by_device
@@ -78,7 +81,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_stall_ps_of_runs(trace)),
-        waits_for="copies between memories" if main == "copy" else name.removesuffix("-done"),
+        waits_for="copies between memories" if main == "copy" else awaited_text,
     )
 
 
