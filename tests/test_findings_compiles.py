@@ -174,7 +174,7 @@ class TestChangedGraphs:
             assert finding.evidence["changes"] == {"slices": 2}
             assert (
                 " In all of them only bounds of slices differ from an earlier program: in the longest, [26:27] became "
-                "[27:28];"
+                "[27:28]."
             ) in finding.detail
             assert finding.advice.startswith("Index with a tensor")
             assert "before the loop" not in finding.advice
@@ -213,7 +213,7 @@ class TestChangedGraphs:
         )
         assert finding.evidence["changes"] == {"grows": 3, "same_hlo": 1}
         assert (
-            "In 3 of them a parameter has grown: in the longest, s64[1] became s64[2] (parameter 3);"
+            "In 3 of them a parameter has grown: in the longest, s64[1] became s64[2] (parameter 3)."
             in finding.detail
         )
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, number_distinct
-from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -41,27 +37,22 @@ def warm_up_calls(trace: Trace) -> Intervals:
     return calls_that_compile(trace, compiles.row[compiles.warm_up])
 
 
-def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, NDArray[np.intp]]:
+def slow_first_runs(trace: Trace, compile_end_ps: Int64) -> tuple[Int64, bool]:
     """Per run of Launches.runs, how much longer the first run after a compilation takes than the median of the other
-    runs of programs with the same name, in ps (0 for all other runs); and the launches of first runs whose names have
-    no other runs: the duration of their later runs is unknown. `compile_end_ps`: when compilations ended."""
+    runs of programs with the same name, in ps (0 for all other runs); and whether names of first runs have no other
+    runs, so that it is unknown how long a later run takes. `compile_end_ps`: when compilations ended."""
     launches = find_launches(trace)
     runs, excess = launches.runs, np.zeros(len(launches.runs), np.int64)
     next_launch = np.searchsorted(trace.start_ps[launches.row], compile_end_ps)
     first = np.isin(runs.launch, next_launch) & (runs.program >= 0)
     names = number_distinct(name for name, _ in launches.programs)
     name = np.append(names, -1)[runs.program]
-    is_unknown = np.zeros(len(runs), np.bool_)
+    is_any_unknown = False
     for index in np.unique(name[first]).tolist():
         is_first = first & (name == index)
         later_ps = runs.duration_ps[(name == index) & ~first]
         if later_ps.size:
             excess[is_first] = np.maximum(runs.duration_ps[is_first] - round(float(np.median(later_ps))), 0)
         else:
-            is_unknown |= is_first
-    return excess, np.unique(runs.launch[is_unknown]).astype(np.intp)
-
-
-def without_unknown_runs(fix: Fix) -> Fix:
-    """The fix without unknown run times, for what happened in one step: the other steps show how long a step takes."""
-    return replace(fix, unknown_launches=NO_LAUNCHES)
+            is_any_unknown = True
+    return excess, is_any_unknown

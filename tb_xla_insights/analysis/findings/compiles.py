@@ -26,7 +26,6 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDING_CLASSES,
     calls_that_compile,
     slow_first_runs,
-    without_unknown_runs,
 )
 from tb_xla_insights.analysis.findings.compile_places import compiling_function
 from tb_xla_insights.analysis.findings.compile_texts import (
@@ -63,12 +62,11 @@ def recompilation(facts: Facts) -> Finding | None:
     compiling_calls = union_all([compile_intervals, calls_that_compile(trace, compiles.row[indices])])
     taken_ps = facts.ledger.take_within(BUILDING_CLASSES, compiling_calls)
     cost = int(taken_ps.sum())
-    slow_first_ps, unknown_launches = slow_first_runs(trace, compiles.end_ps[indices])
+    slow_first_ps, has_unknown_runs = slow_first_runs(trace, compiles.end_ps[indices])
     fix = Fix(
         BUILDING_CLASSES,
         windows=compiling_calls,
         device_ps=slow_first_ps,
-        unknown_launches=unknown_launches,
     )
     steps = set(compiles.step[indices].tolist()) - {-1}
     numbers = step_numbers(trace, steps)
@@ -93,18 +91,17 @@ def recompilation(facts: Facts) -> Finding | None:
     is_one_each = count in (1, len(numbers))
     brief = f"a compilation {brief}" if is_one_each else f"{count} compilations {brief}"
     title = title_text(compilations, where)
-    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     detail = (
         f"{duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken_ps, total)}"
     )
-    if len(fix.unknown_launches):
-        detail += ", and the time of a later run is unknown"
     detail += f".{change_text(compilations, example)}"
     if example is None and variants > 1:
         detail += (
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
         )
+    if has_unknown_runs and len(numbers) > 1:
+        detail += " A program's later runs may be shorter than its first one; then a fix gains more."
     return Finding(
         "recompilation",
         title,

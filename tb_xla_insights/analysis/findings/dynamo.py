@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES
@@ -97,12 +97,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     work = union_all((extractions.times, compiling))
     taken_ps = facts.ledger.take_within(_EXTRACTION_CLASSES, work)
     cost = int(taken_ps.sum())
-    slow_first_ps, unknown_launches = slow_first_runs(trace, compilations.end_ps[extractions.has_caused])
+    slow_first_ps, _ = slow_first_runs(trace, compilations.end_ps[extractions.has_caused])
     fix = Fix(
         _EXTRACTION_CLASSES,
         windows=work,
         device_ps=slow_first_ps,
-        unknown_launches=unknown_launches,
     )
     times = class_times(host_class_segments(trace), work.start_ps, work.end_ps).sum(axis=0)
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
@@ -110,7 +109,6 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     steps = set(extractions.step.tolist()) - {-1}
     numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.step_count)
-    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
     dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)
     detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
