@@ -98,8 +98,8 @@ def test_all_kinds_of_collectives_that_have_a_share_are_named(
     finding = findings(step_on(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
         "exposed_collectives"
     ]
-    assert finding.brief == f"the wait for {name}"
-    assert finding.title == f"The device waits for {name}"
+    assert finding.brief == f"time in {name} without computing"
+    assert finding.title == f"Time in {name} without computing"
     assert finding.advice.startswith(f"Overlap {name} with computation (")
 
 
@@ -109,7 +109,7 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
         for number, kind in enumerate(("all-reduce", "all-gather", "all-to-all", "collective-permute"))
     ]
     finding = findings(step_on(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
-    assert finding.title == "The device waits for collectives"
+    assert finding.title == "Time in collectives without computing"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_what_hides_an_asynchronous_collective_before_its_done_op_is_not_denied(
         ("fusion.2", 800, 200),
     ]
     finding = findings(step_on(core(*ops)))["exposed_collectives"]
-    assert finding.title == "The device waits for all-gather"
+    assert finding.title == "Time in all-gather without computing"
     assert finding.detail.startswith("The device spends 0.30")
     assert finding.detail.endswith("\u202fms a step in collectives while it computes nothing.")
 
@@ -214,6 +214,6 @@ def test_findings_of_real_captures(shared_traces: Path) -> None:
     assert set(spmd.evidence["kinds"]) == {"all-reduce", "all-gather"}
     assert "--xla_" not in spmd.advice, "CPU devices: there is nothing to overlap"
     pmap = findings(real_trace(shared_traces / "other/jax0.7.2_pmap"))["exposed_collectives"]
-    assert pmap.title == "The device waits for all-reduce and all-gather"
+    assert pmap.title == "Time in all-reduce and all-gather without computing"
     dynamo = findings(real_trace(shared_traces / "torch_xla/dynamo_train_session"))
     assert "device_bound" in dynamo

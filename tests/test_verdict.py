@@ -365,7 +365,7 @@ def test_the_activity_of_an_unrecorded_host_is_unknown() -> None:
     headline, details = sentences(report)
     assert headline.endswith("what it waits for is not known, as the launches are not recorded.")
     assert details.startswith(
-        "The pace is set by the wait for all-reduce; that is 14 % of the devices' time."
+        "The pace is set by time in all-reduce without computing; that is 14 % of the devices' time."
     )
 
 

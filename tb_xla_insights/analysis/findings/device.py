@@ -155,12 +155,12 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
     frequency = facts.frequency_of_times(exposed)
     share_of_total = "" if cost == total else f", {share(cost / total)} of their ops' time"
-    title = first_fitting_title(*(f"The device waits for {name}" for name in names))
+    title = first_fitting_title(*(f"Time in {name} without computing" for name in names))
     name = names[0] if names[0] in title else names[1]
     return Finding(
         "exposed_collectives",
         title,
-        f"the wait for {name}",
+        f"time in {name} without computing",
         f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives while it computes "
         f"nothing{share_of_total}.",
         _advise_hiding(name, {device.kind for device in trace.devices}),
