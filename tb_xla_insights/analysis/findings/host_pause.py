@@ -150,9 +150,8 @@ def _advice(facts: Facts, pause: Pause) -> str:
         return f"Find out what the host does there: {facts.recording_advice}."
     if pause.usual_ps:
         return (
-            f"Find out what held {pause.name} up this time: a part of it (to see which, {facts.recording_advice}), an "
-            "automatic garbage collection (gc.freeze() before the loop shortens it), or other work on the host's "
-            "processors."
+            f"Find out what held {pause.name} up this time ({facts.recording_advice}): a part of it, an automatic "
+            "garbage collection (gc.freeze() before the loop shortens it) or other processes."
         )
     return (
         f"Take {pause.name} out of the loop, do it less often, or do it in another thread while the device works on "
