@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,20 @@ def test_time_per_step_is_a_mean_over_cores() -> None:
     assert two_cores.evidence["per_step_ps"] == one_core.evidence["per_step_ps"] == one_core.cost_ps // 4
     assert one_core.detail.startswith("The device idles ")
     assert two_cores.detail == one_core.detail.replace("The device idles ", "Each core idles ")
+
+
+def test_a_step_before_the_first_run_does_not_lower_the_idle_time_of_a_step() -> None:
+    """Five steps load for 900 us each, beside the run of 100 us of the step before; the first one before any run."""
+    simulation = Simulation()
+    for number in range(5):
+        begin = simulation.now
+        simulation.host("data_loading", 900)
+        simulation.launch(100, marker=True)
+        simulation.tpu.step(begin, simulation.now - begin, number)
+    finding = findings(simulation.tpu.trace())["input_bound"]
+    idle_us = re.search(r"idles ([\d.]+)\u202fms a step", finding.detail)
+    assert idle_us is not None
+    assert float(idle_us[1]) == pytest.approx(0.8, rel=0.02)
 
 
 def test_waits_between_launches_are_idle_time_and_no_work_beside_the_device() -> None:

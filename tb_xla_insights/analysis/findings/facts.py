@@ -63,6 +63,18 @@ class Facts:
         return self.step_count * len(self.trace.devices)
 
     @cached_property
+    def steps_in_spans(self) -> float:
+        """The mean number of steps that a core's span covers; of a step that begins before the first run or ends after
+        the last one, the part that is inside. Gaps are within spans, so that their means per step are over these."""
+        start_ps, end_ps = step_times(self.trace)
+        spans = [self.trace.devices[index].span_ps for index in devices_with_work(self.trace)]
+        covered_ps = sum(
+            np.clip(np.minimum(end_ps, last_ps) - np.maximum(start_ps, first_ps), 0, None)
+            for first_ps, last_ps in spans
+        )
+        return float((covered_ps / np.maximum(end_ps - start_ps, 1)).sum()) / max(1, len(spans))
+
+    @cached_property
     def metrics(self) -> Metrics | None:
         """The metrics report beside the capture; if there is also one from before the trace, their difference."""
         metrics, before = self.sidecars.metrics, self.sidecars.before
@@ -104,15 +116,18 @@ class Facts:
         """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
         mean is also per step, and only time within whole steps counts: of a gap that crosses their edge, the share of
         its duration that is inside; otherwise it is the total."""
-        return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
+        gaps = self.ledger.start_ps, self.ledger.end_ps
+        return self._mean(taken_ps, *gaps, frequency, self.steps_in_spans)
 
     def mean_of_times(self, times: Sequence[Intervals], frequency: Frequency | None) -> Mean:
-        """The mean per core of the times of all devices, as in `mean_per_core`."""
+        """The mean per core of the times of all devices, as in `mean_per_core`, but over all whole steps."""
         start_ps = np.concatenate([intervals.start_ps for intervals in times])
         end_ps = np.concatenate([intervals.end_ps for intervals in times])
-        return self._mean(end_ps - start_ps, start_ps, end_ps, frequency)
+        return self._mean(end_ps - start_ps, start_ps, end_ps, frequency, self.step_count)
 
-    def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None) -> Mean:
+    def _mean(
+        self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None, step_count: float
+    ) -> Mean:
         cores = max(1, len(self.trace.devices))
         if frequency not in ("every_step", "some_steps"):
             return Mean(int(taken_ps.sum()) // cores, "")
@@ -120,7 +135,8 @@ class Facts:
         begin, end = steps[0].start_ps, steps[-1].end_ps
         inside_ps = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
         share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
-        return Mean(round(float((taken_ps * share_inside).sum())) // (cores * len(steps)), " a step")
+        total_ps = float((taken_ps * share_inside).sum())
+        return Mean(round(total_ps / (cores * step_count)) if total_ps else 0, " a step")
 
     def idle_text(self, taken_ps: Int64, frequency: Frequency | None) -> str:
         """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it

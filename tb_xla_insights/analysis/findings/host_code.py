@@ -160,8 +160,8 @@ def _places_text(
     named = [(name, ps) for name, ps in named[:_MAX_PLACES] if ps >= min_ps]
     if not named:
         return ""
-    divisor, unit = (1, "") if frequency in ("once", None) else (facts.step_count, " a step")
-    texts = brief_times(*(ps // divisor for _, ps in named))
+    divisor, unit = (1, "") if frequency in ("once", None) else (facts.steps_in_spans, " a step")
+    texts = brief_times(*(round(ps / divisor) for _, ps in named))
     callee = code[0].callee if code else None
     mostly = f", mostly in {callee.name}" if callee and callee.name != code[0].name else ""
     parts = [f"{name} {text}" for (name, _), text in zip(named[1:], texts[1:], strict=True)]
