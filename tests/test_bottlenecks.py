@@ -116,8 +116,8 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is not work
     assert verdict(document)["text"].replace("\u202f", " ") == (
         "The TPU core works 98 % of the time; the host keeps up. The pace is set by the device's "
-        "own work, above all attention with 50.0 % of the step and mlp with 30.0 %. Next: attention, "
-        "far below the peaks of the device; without it, a step would go from 1.0 to 0.6 µs."
+        "own work, above all attention with 50.0 % of the step and mlp with 30.0 %. Next: the time "
+        "that attention loses below the device's peaks; without it, a step would go from 1.0 to 0.6 µs."
     )
     assert with_bottlenecks(document) == document
 

@@ -312,7 +312,7 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
         "id": BELOW_ROOFLINE,
         "severity": severity,
         "title": first_fitting_title(title, short_title),
-        "brief": f"{worst.name}, far below the peaks of the device",
+        "brief": f"the time that {worst.name} {'lose' if worst.is_plural else 'loses'} below the device's peaks",
         "waits_for": "",
         "best_if": "",
         "detail": f"{takes} {worst.share_text}{worst.rate_text()}, and {_group_text(losing)} "
