@@ -35,6 +35,18 @@ def test_many_small_executions() -> None:
     )
 
 
+def test_what_one_step_launches_is_not_spread_over_all() -> None:
+    """A checkpoint in the last of five steps launches 20 small programs more: the usual step launches one."""
+    tpu = with_work("TPUExecute", 300)
+    at = 4 * STEP
+    tpu.step(at, STEP, 9)
+    for k in range(21):
+        tpu.launch(at + 10 + 40 * k, (at + 16 + 40 * k, 2), (at + 30 + 40 * k, 5), by="sync", program="slice(9)")
+    found = findings(tpu.trace())
+    assert "many_small_executions" not in found
+    assert found["dispatch_overhead"].advice.startswith("Give each execution more to do")
+
+
 @pytest.mark.parametrize(
     ("phases", "advice"),
     [

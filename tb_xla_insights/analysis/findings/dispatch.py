@@ -21,12 +21,9 @@ from tb_xla_insights.analysis.launches.launches import (
     launches_single_operations,
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.english import mean_text, upper_first
+from tb_xla_insights.english import upper_first
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
-
-_MAX_MEAN_OF_ONE_LAUNCH = 1.5
-"""Below this mean number of launches a step, most steps have one launch."""
 
 _LOADED_ONCE_ADVICE = (
     "Capture later to leave the loading out: programs are loaded before their first run, so no step needs a "
@@ -176,20 +173,20 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     if launches_single_operations(facts.trace):
         return facts.words.one_graph
     launches = find_launches(facts.trace)
-    per_step = int((launches.step >= 0).sum()) / facts.step_count if facts.step_count else 0.0
+    per_step = facts.usual_count(launches.step)
     if dominant_class == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
             return (
                 "Leave no lazy operations between the graphs of torch.compile: each step prepares them again."
             )
         smaller = "Make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once"
-        return f"{smaller}; and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
+        return f"{smaller}; and sync once a step." if per_step > 1 else f"{smaller}."
     keeps_host_from_running_ahead = any(
         report(facts.trace)["most_steps"] for report in (reads_report, blocking_waits_report)
     )
-    if not per_step:
+    if not (launches.step >= 0).any():
         advice = "Launch less often, with more work in each execution"
-    elif per_step < _MAX_MEAN_OF_ONE_LAUNCH:
+    elif per_step <= 1:
         larger = f"a larger batch, several steps in one graph{facts.words.steps_at_once}"
         if keeps_host_from_running_ahead:
             return (
@@ -198,7 +195,7 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
             )
         advice = f"Give each execution more to do: {larger}"
     else:
-        advice = f"Launch one graph a step in place of {mean_text(per_step)}"
+        advice = f"Launch one graph a step in place of {per_step}"
         if keeps_host_from_running_ahead:
             advice += ", and avoid reads and waits in between, which keep the host from running ahead"
     return f"{advice}."

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace
 from tb_xla_insights.units import brief_time
 
 
@@ -178,6 +178,16 @@ class Facts:
         if self.step_count == 1 or len(steps) >= EVERY_STEP_SHARE * (self.step_count - unaffected_edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
+
+    def usual_count(self, step: Int32) -> int:
+        """How many of some events the usual step has: the median over the steps, the lower one of two. `step`: the step
+        (an index) of each event, -1 outside of steps. A mean would spread over all steps what only a few do, such as
+        the programs of a checkpoint."""
+        if not self.step_count:
+            return 0
+        inside = step[(step >= 0) & (step < self.step_count)]
+        counts = np.sort(np.bincount(inside, minlength=self.step_count))
+        return int(counts[(self.step_count - 1) // 2])
 
     def frequency_of_times(self, times: Sequence[Intervals]) -> Frequency | None:
         """How often devices lose time, from the steps, by the clock, in which at least one of them does. `times`: when

@@ -10,16 +10,14 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.locations import phase_rows
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Trace
 
 
-def advise_one_sync(facts: Facts, markers_per_step: float) -> str:
-    """Advice by what is usually between two markers: one annotation, several (a micro-batch), or none.
-    `markers_per_step`: a mean."""
+def advise_one_sync(facts: Facts, markers_per_step: int) -> str:
+    """Advice by what is usually between two markers: one annotation, several (a micro-batch), or none."""
     counts = _annotations_between_markers(facts.trace)
     annotations = counts.most_common(1)[0][0] if counts else ()
-    advice = f"Sync once a step, not at {mean_text(markers_per_step)} StepMarkers: "
+    advice = f"Sync once a step, not at {markers_per_step} StepMarkers: "
     if len(annotations) == 1:
         return f"{advice}remove the mark_step() or torch_xla.sync() after each {annotations[0]}, except the last one."
     if annotations:

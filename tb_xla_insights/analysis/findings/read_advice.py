@@ -15,7 +15,6 @@ from tb_xla_insights.analysis.launches.early_executions import (
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
-from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Trace
@@ -48,11 +47,11 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
             "the launch after that."
         )
     elif reads:
-        trips = _round_trips_per_step(facts.trace)
-        if trips >= _MANY_ROUND_TRIPS:
+        trips = _round_trips_per_step(facts)
+        if trips > 1:
             at_once = f" ({facts.words.one_read})" if facts.words.one_read else ""
             advice.append(
-                f"Fetch what a step reads in {mean_text(trips)} round trips at once{at_once}, after its last launch."
+                f"Fetch what a step reads in {trips} round trips at once{at_once}, after its last launch."
             )
         advice.append(
             "Read a result that each step needs after the next step's launch, so that the device works meanwhile"
@@ -73,14 +72,10 @@ def _reads_are_ahead(trace: Trace) -> bool:
     return bool(2 * is_ahead.sum() > len(ends_ps))
 
 
-_MANY_ROUND_TRIPS = 1.5
-"""From this mean number of round trips on, most steps have two or more."""
-
-
-def _round_trips_per_step(trace: Trace) -> float:
-    """How often a step waits for values: its reads that cut no graph, of which those count once between which nothing
-    is launched."""
-    early, steps = find_early_executions(trace), find_steps(trace)
+def _round_trips_per_step(facts: Facts) -> int:
+    """How often a step usually waits for values: its reads that cut no graph, of which those count once between which
+    nothing is launched."""
+    trace, early = facts.trace, find_early_executions(facts.trace)
     reads = np.setdiff1d(early.reads, early.read)
     step = last_steps_before(trace, reads)
     launch_ps = np.sort(trace.start_ps[find_launches(trace).row])
@@ -89,7 +84,7 @@ def _round_trips_per_step(trace: Trace) -> float:
     )
     is_new = np.ones(len(reads), np.bool_)
     is_new[1:] = (step[1:] != step[:-1]) | (launches_before[1:] > launches_until[:-1])
-    return float((is_new & (step >= 0)).sum()) / len(steps) if steps else 0.0
+    return facts.usual_count(step[is_new])
 
 
 def _location_of_reads_within_step(facts: Facts) -> str | None:

@@ -20,7 +20,6 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.english import mean_text
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
@@ -132,15 +131,16 @@ def many_small_executions(facts: Facts) -> Finding | None:
     own."""
     trace, all_launches, small_launches = facts.trace, find_launches(facts.trace), _find_small_launches(facts)
     count, small = len(small_launches.in_steps), len(small_launches.small)
-    per_step = count / facts.step_count if facts.step_count else 0.0
+    per_step = facts.usual_count(all_launches.step[small_launches.in_steps])
     if per_step < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
     before_small = np.isin(facts.ledger.after, small_launches.small)
     taken_ps = facts.ledger.take((*LAUNCHING_CLASSES, "wait"), before_small)
     cost, idle = int(taken_ps.sum()), small_launches.idle_ps
     dynamo = int((all_launches.kind[small_launches.in_steps] == DYNAMO_KIND).sum())
-    markers = int((all_launches.marker[small_launches.in_steps] >= 0).sum())
-    input_syncs = len(np.intersect1d(find_early_executions(trace).input_syncs, small_launches.in_steps))
+    is_marker = all_launches.marker[small_launches.in_steps] >= 0
+    markers = facts.usual_count(all_launches.step[small_launches.in_steps[is_marker]])
+    input_syncs = np.intersect1d(find_early_executions(trace).input_syncs, small_launches.in_steps)
     single_op, chained = len(small_launches.single_op), len(small_launches.chained)
     fixed = fixed_cost(facts.session)
     work = brief_time(small_launches.device_ps // small_launches.runs)
@@ -155,10 +155,10 @@ def many_small_executions(facts: Facts) -> Finding | None:
     costs = _idle_text(facts, taken_ps)
     return Finding(
         "many_small_executions",
-        f"{mean_text(per_step)} executions a step, most of them small",
-        f"{mean_text(per_step)} mostly small executions a step",
+        f"{per_step} executions a step, most of them small",
+        f"{per_step} mostly small executions a step",
         f"{small} of {count} executions {description}. {costs}"
-        f"{_pending_inputs_text(input_syncs, facts.step_count)}.",
+        f"{_pending_inputs_text(facts.usual_count(all_launches.step[input_syncs]))}.",
         _advice(facts, dynamo, markers),
         cost,
         {
@@ -170,9 +170,9 @@ def many_small_executions(facts: Facts) -> Finding | None:
             "small_idle_ps": idle,
             "small_device_ps": small_launches.device_ps,
             "small_overhead_ps": small_launches.overhead_ps,
-            "step_markers_per_step": markers / facts.step_count,
+            "step_markers_per_step": markers,
             "dynamo": dynamo,
-            "input_syncs": input_syncs,
+            "input_syncs": len(input_syncs),
             "fixed_ps": fixed["fixed_ps"] if fixed else None,
         },
         facts.gap_windows(taken_ps),
@@ -203,23 +203,22 @@ def _idle_text(facts: Facts, taken_ps: Int64) -> str:
     return f"{facts.core_subject} idles {launching} while they are launched, and {where}"
 
 
-def _pending_inputs_text(syncs: int, steps: int) -> str:
-    """How many executions only bring the inputs of torch.compile's graphs up to date."""
-    if not syncs:
-        return ""
-    mean = mean_text(syncs / steps)
-    return f"; {mean} a step only compute{'s' if mean == '1' else ''} pending inputs"
+def _pending_inputs_text(per_step: int) -> str:
+    """How many executions of a step only bring the inputs of torch.compile's graphs up to date."""
+    return (
+        f"; {per_step} a step only compute{'s' if per_step == 1 else ''} pending inputs" if per_step else ""
+    )
 
 
 def _advice(facts: Facts, dynamo: int, markers: int) -> str:
-    """Advice to launch more work at once, by the source of the launches."""
+    """Advice to launch more work at once, by the source of the launches; `markers`: those that launch in a step."""
     if dynamo:
         return (
             "Compile more at once: one torch.compile around the whole step (in training: forward, loss, backward and "
             "optimizer), so that no lazy work is left between the graphs."
         )
-    if markers >= 2 * facts.step_count:  # one marker a step is usual
-        return advise_one_sync(facts, markers / facts.step_count)
+    if markers > 1:
+        return advise_one_sync(facts, markers)
     return facts.words.one_graph
 
 
