@@ -41,7 +41,9 @@ def test_what_one_step_launches_is_not_spread_over_all() -> None:
     at = 4 * STEP
     tpu.step(at, STEP, 9)
     for k in range(21):
-        tpu.launch(at + 10 + 40 * k, (at + 16 + 40 * k, 2), (at + 30 + 40 * k, 5), by="sync", program="slice(9)")
+        tpu.launch(
+            at + 10 + 40 * k, (at + 16 + 40 * k, 2), (at + 30 + 40 * k, 5), by="sync", program="slice(9)"
+        )
     found = findings(tpu.trace())
     assert "many_small_executions" not in found
     assert found["dispatch_overhead"].advice.startswith("Give each execution more to do")
