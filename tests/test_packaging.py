@@ -46,13 +46,31 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if is_source and path.suffix not in (".so", ".pyd"):
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(path.read_bytes())
+                shutil.copy2(path, copy)
     root_files = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
     for name in (*root_files, "pack.js", "package.json"):
-        (source / name).write_bytes((ROOT / name).read_bytes())
+        shutil.copy2(ROOT / name, source / name)
+    copy_kernels(source)
     assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
     (source / "node_modules").symlink_to(ROOT / "node_modules")
     return source
+
+
+def copy_kernels(source: Path) -> None:
+    """Copies the kernels that this checkout has compiled to where the build leaves its own, with their dates, so that
+    it compiles those again whose sources have changed since. One is always compiled."""
+    library = source / f".make/lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+    generated = Path(".make/kernels")
+    for module in (ROOT / "tb_xla_insights").rglob("kernels.*"):
+        path = module.relative_to(ROOT)
+        code = generated / path.parent / "kernels.c"
+        if module.suffix in (".so", ".pyd") and (ROOT / code).is_file():
+            copies = {code: source / code}
+            if path.parent.name != "replay":
+                copies[path] = library / path
+            for original, copy in copies.items():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / original, copy)
 
 
 def build(source: Path, target: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -33,7 +33,7 @@ def port(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     # Only the limit in bytes ends the reading of the rest, so that a slow client is not cut off.
     monkeypatch.setattr("tb_xla_insights.plugin.bodies._LINGER_SECONDS", 60)
     server = make_server("127.0.0.1", 0, client.application, threaded=True)
-    threading.Thread(target=server.serve_forever).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,)).start()
     yield server.server_port
     server.shutdown()
     server.server_close()
@@ -50,29 +50,33 @@ def answer_to(
     head = [f"{method} {BASE}/data/{'capture_cancel' if method == 'POST' else 'sessions'} HTTP/1.1", *header_lines,
             "Content-Type: application/json", *headers, "", ""]  # fmt: skip
     received = bytearray()
-    answered = threading.Event()
+    answered, sent_all = threading.Event(), threading.Event()
 
-    def receive() -> None:
+    def send() -> None:
+        sent = 0
+        with suppress(OSError):
+            while sent < MAX_SENT_BYTES and (part := next(parts, b"")):
+                assert not sent or answered.wait(60)
+                connection.sendall(part)
+                sent += len(part)
+            sent_all.set()
+            connection.shutdown(socket.SHUT_WR)
+
+    with socket.create_connection(("127.0.0.1", port), 60) as connection:
+        connection.sendall("\r\n".join(head).encode())
+        sender = threading.Thread(target=send)
+        sender.start()
         with suppress(ConnectionError):
             while chunk := connection.recv(1 << 16):
                 received.extend(chunk)
                 if received.endswith(b"}"):
                     answered.set()
-
-    with socket.create_connection(("127.0.0.1", port), 60) as connection:
-        connection.sendall("\r\n".join(head).encode())
-        receiver = threading.Thread(target=receive)
-        receiver.start()
-        sent, cut = 0, False
-        try:
-            while sent < MAX_SENT_BYTES and (part := next(parts, b"")):
-                assert not sent or answered.wait(60)
-                connection.sendall(part)
-                sent += len(part)
-            connection.shutdown(socket.SHUT_WR)
-        except OSError:
-            cut = True
-        receiver.join()
+        # The server has closed the connection. A sender that waits for space in the server's buffer would otherwise
+        # learn that from the operating system, after a minute.
+        cut = not sent_all.is_set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        sender.join()
     answer_head, _, content = received.partition(b"\r\n\r\n")
     return int(answer_head.split()[1]), json.loads(content).get("error"), cut
 
