@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import tb_xla_insights as xi
 from tb_xla_insights.analysis.frameworks import WORDS
 
 ROOT = Path(__file__).parents[1]
@@ -48,40 +47,15 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(item)
 
 
-def captures(*roots: Path) -> list[Path]:
-    return sorted(path.parent for root in roots for path in root.glob("**/plugins"))
-
-
-def foreign_sentences(folder: Path) -> tuple[str, list[str]]:
-    """The framework of a capture, and the sentences of its report that mention another one."""
-    document: Any = xi.load(str(folder)).report()
-    framework = document["environment"]["framework"]
-    words = re.compile("|".join(FOREIGN.get(framework, ["$^"])))
-    return framework, [
+def foreign_sentences(report: Any) -> list[str]:
+    """The sentences of a report that mention another framework than the capture's."""
+    words = re.compile("|".join(FOREIGN.get(report["environment"]["framework"], ["$^"])))
+    return [
         text
         for section in SECTIONS
-        for text in texts(document[section])
+        for text in texts(report[section])
         if words.search(text) and not SOURCE_LINE.fullmatch(text)
     ]
-
-
-@pytest.mark.parametrize(
-    "folder", captures(ROOT / "demo_logs", ROOT / "tests/recorded"), ids=lambda folder: folder.name
-)
-def test_reports_of_demo_logs_and_recorded_captures(folder: Path) -> None:
-    assert foreign_sentences(folder)[1] == []
-
-
-def test_reports_of_all_shared_captures(shared_traces: Path) -> None:
-    results = {str(folder): foreign_sentences(folder) for folder in captures(shared_traces)}
-    assert {framework for framework, _ in results.values()} == {
-        "torch_xla",
-        "torch_tpu",
-        "jax",
-        "tensorflow",
-        "unknown",
-    }
-    assert {folder: sentences for folder, (_, sentences) in results.items() if sentences} == {}
 
 
 @pytest.mark.parametrize("framework", WORDS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -254,12 +252,6 @@ class TestRoutes:
     ) -> None:
         with pytest.raises(InputError, match=words):
             get("propagation", **arguments)
-
-
-def test_the_view_is_small(shared_traces: Path) -> None:
-    for path in sorted(shared_traces.glob("*/*/plugins/profile/*")):
-        view = propagation_view(session(real_trace(path)))
-        assert len(gzip.compress(json.dumps(view, separators=(",", ":")).encode(), 6)) < 60_000
 
 
 def test_from_python() -> None:

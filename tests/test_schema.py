@@ -4,7 +4,6 @@ date."""
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from schema_checks import check_answer, check_document
@@ -53,26 +52,9 @@ def test_each_time_is_an_integer(name: str) -> None:
     assert others == []
 
 
-def test_reports_fit(sessions: list[xi.Session]) -> None:
-    for session in sessions:
-        check_document(session.report(), "report")
-
-
-def test_windows_fit(sessions: list[xi.Session]) -> None:
-    for session in sessions:
-        check_document(session.window(0, session.duration_ps // 3), "window")
-
-
 def test_comparisons_fit(sessions: list[xi.Session]) -> None:
     for first, second in zip(sessions, [*sessions[1:], sessions[0]], strict=True):
         check_document(first.compare(second), "compare")
-
-
-def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
-    folders = [path for path in sorted(shared_traces.glob("torch_xla/tiny_*")) if (path / "plugins").is_dir()]
-    assert folders
-    for folder in folders:
-        check_document(xi.load(str(folder)).report(), "report")
 
 
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:

@@ -1,0 +1,174 @@
+"""What holds for the report of every capture: demos, recorded captures, and real ones where there are some. Each is
+read once for all tests."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TRACES_VARIABLE
+from contradictions import broken_rules
+from schema_checks import check_document
+from synthetic.__main__ import LOGDIR
+from test_frameworks import foreign_sentences
+from test_words import AVOIDED
+
+import tb_xla_insights as xi
+from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.propagation.view import propagation_view
+from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.cli.printing import console
+from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.report import compile_views, execution_views, gap_views, views
+from tb_xla_insights.report.finding_text import gain_of
+from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.headline import fits
+
+TESTS = Path(__file__).parent
+SHARED = Path(os.environ.get(TRACES_VARIABLE) or TESTS.parents[1] / "shared" / "traces")
+CAPTURES = sorted(
+    path.parent for root in (LOGDIR, TESTS / "recorded", SHARED) for path in root.glob("**/plugins")
+)
+NAME = "{0.parent.name}-{0.name}".format
+EDITED = [
+    folder for folder in CAPTURES if folder.parent.name in ("demo_logs", "torch_xla", "other", "public")
+]
+"""Captures whose texts have been edited to be read at a glance."""
+
+VIEWS = (
+    views.overview,
+    gap_views.gaps,
+    execution_views.executions,
+    compile_views.compiles,
+    propagation_view,
+)
+MAX_VIEW_BYTES = 60_000
+
+MAX_DETAILS_LENGTH = 400
+MAX_EVIDENCE_LENGTH = 260
+MAX_ADVICE_LENGTH = 240
+
+DECIMALS = re.compile(r"\d\.\d{4,}")
+TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
+
+
+@pytest.fixture(scope="module", params=CAPTURES, ids=NAME)
+def loaded(request: pytest.FixtureRequest) -> xi.Session:
+    return xi.load(str(request.param))
+
+
+@pytest.fixture(scope="module")
+def report(loaded: xi.Session) -> Any:
+    return loaded.report()
+
+
+def has_only_exact_integers(document: Any) -> bool:
+    """Whether every integer is exact in a double, as larger ones are decimal strings."""
+    if isinstance(document, dict):
+        return all(has_only_exact_integers(value) for value in document.values())
+    if isinstance(document, list):
+        return all(map(has_only_exact_integers, document))
+    return not isinstance(document, int) or abs(document) < 2**53
+
+
+def sentences(text: str) -> list[str]:
+    """A sentence ends with a point before a space or the end; a colon or semicolon ends none."""
+    return [part for part in re.split(r"(?<=\.)\s+(?=\S)", text) if part]
+
+
+def find_texts(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The verdict, the diagnostics, the findings and the first 50 gaps of a report, as users read them, each with its
+    field."""
+    yield "verdict", report["verdict"]["text"]
+    for diagnostic in report["diagnostics"]:
+        yield "diagnostic", diagnostic["message"]
+    for finding in report["findings"]:
+        for name in ("title", "brief", "detail", "advice"):
+            yield f"{finding['id']}, {name}", finding[name]
+        yield f"{finding['id']}, gain", gain_of(finding, report).text
+    framework = report["environment"]["framework"]
+    for gap in report["gaps"]["items"][:50]:
+        yield "gap", gap_sentence(gap, framework)
+
+
+def test_a_report_has_its_keys_and_sums(report: Any) -> None:
+    check_document(report, "report")
+    assert json.loads(json.dumps(report)) == report
+    assert has_only_exact_integers(report)
+    assert report["session"]["start_unix_ns"].isdigit()
+    missing = {"no_device_plane", "device_without_work"} & {
+        diagnostic["id"] for diagnostic in report["diagnostics"]
+    }
+    assert report["devices"] or missing
+    for device in report["devices"]:
+        assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]
+        assert 0 <= device["stall_ps"] <= device["busy_ps"]
+        assert 0 <= device["duty_cycle"] <= 1
+
+
+def test_classes_add_up_in_every_window(loaded: xi.Session) -> None:
+    for start, end in [(0, loaded.duration_ps), (loaded.duration_ps // 3, loaded.duration_ps // 2)]:
+        window = loaded.window(start, end)
+        check_document(window, "window")
+        assert has_only_exact_integers(window)
+        for host in window["hosts"]:
+            assert set(host["by_class_ps"]) <= set(CLASSES)
+            assert sum(host["by_class_ps"].values()) == end - start, host["host"]
+        for device in window["devices"]:
+            assert device["busy_ps"] + device["idle_ps"] <= end - start
+
+
+def test_the_text_names_the_session(
+    loaded: xi.Session, report: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_report(console(), report)
+    assert loaded.name in capsys.readouterr().out
+
+
+def test_views_are_small(loaded: xi.Session) -> None:
+    for view in VIEWS:
+        text = json.dumps(view(loaded.trace), separators=(",", ":"), allow_nan=False)
+        is_small = len(text) < MAX_VIEW_BYTES  # packing takes longer than most views
+        assert is_small or len(gzip.compress(text.encode(), 6)) < MAX_VIEW_BYTES, view.__name__
+
+
+def test_a_report_does_not_contradict_itself(report: Any) -> None:
+    assert broken_rules(report) == []
+
+
+def test_no_other_framework_is_mentioned(report: Any) -> None:
+    assert foreign_sentences(report) == []
+
+
+@pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")
+def test_findings_and_verdict_are_read_at_a_glance(report: Any) -> None:
+    """A title, at most two sentences of evidence, one of advice, and none of them long."""
+    for finding in report["findings"]:
+        title, detail, advice = (finding[name] for name in ("title", "detail", "advice"))
+        assert len(title) <= MAX_TITLE_LENGTH
+        assert not title.endswith(".")
+        assert len(sentences(detail)) <= 2, detail
+        assert len(detail) <= MAX_EVIDENCE_LENGTH, detail
+        assert len(sentences(advice)) == 1, advice
+        assert len(advice) <= MAX_ADVICE_LENGTH, advice
+        assert detail.endswith(".")
+        assert advice.endswith(".")
+    verdict = report["verdict"]
+    assert fits(verdict["headline"]), verdict["headline"]
+    assert verdict["headline"].count(". ") == 0
+    assert len(verdict["details"]) <= MAX_DETAILS_LENGTH, verdict["details"]
+
+
+@pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")
+def test_texts_have_few_decimals_one_unit_a_sentence_and_no_word_that_blames(report: Any) -> None:
+    for text in find_texts(report):
+        assert not DECIMALS.search(text[-1]), text
+        assert not AVOIDED.search(text[-1]), text
+        for sentence in sentences(text[-1]):
+            assert len(set(TIME.findall(sentence))) <= 1, (text[0], sentence)
