@@ -47,6 +47,14 @@ def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_
     )
 
 
+def test_what_some_steps_have_changes_the_mean_step() -> None:
+    """10.1 ms may be the mean of steps of 2.7 and of 60 ms."""
+    compiled = replayed("recompilation", "a compilation in steps 40 and 41", 0.15, recurs="some_steps")
+    assert sentences(report_with(compiled))[1] == (
+        "Fix first: a compilation in steps 40 and 41; that brings the mean step from 20.0 to 17.0 ms."
+    )
+
+
 def test_other_single_events_are_counted_whatever_they_are() -> None:
     compiled = replayed("recompilation", "a compilation in step 35", 0.1, recurs="once")
     read, pause = (replayed(id_, "x", 0.04, recurs="once") for id_ in ("early_sync", "host_pause"))

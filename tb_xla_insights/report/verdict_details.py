@@ -60,14 +60,15 @@ def _without_devices(report: Row) -> str:
 
 def _fix_effect(fix: Row, report: Row) -> str:
     """`; that brings a step from 557.3 to 9.1 ms`; of an uncertain gain `; that makes a step up to 96 % shorter (158.1
-    → 6.9 ms), if loading is fully hidden`."""
+    → 6.9 ms), if loading is fully hidden`. What only some steps have changes the mean step, which is that of none."""
     change = step_change(fix, report)
     if change is None:
         return f"; that costs {rounded_share(fix['gain'])} of the devices' time"
+    step = "the mean step" if fix["recurs"] == "some_steps" else "a step"
     if change.is_certain:
-        return f"; that brings a step from {change.text.replace(' → ', ' to ')}"
+        return f"; that brings {step} from {change.text.replace(' → ', ' to ')}"
     condition = f", if {fix['best_if']}" if fix["best_if"] else ""
-    return f"; that makes a step up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
+    return f"; that makes {step} up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
 
 
 def _pace_subject(pace: Row, report: Row, named: NamedFindings, headline: str) -> str:
