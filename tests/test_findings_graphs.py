@@ -299,6 +299,25 @@ class TestSyncEveryStep:
         facts.framework = "jax"
         assert waiting_call(facts) == call
 
+    def test_of_reads_that_mostly_find_their_result_ready_only_those_that_wait_count(self) -> None:
+        """The result of a step is read after the next step's launch: of seven reads, two still have to wait."""
+        tpu = Tpu()
+        for i in range(8):
+            at = i * STEP + 100
+            tpu.step(i * STEP, STEP, 5 + i)
+            tpu.launch(at, (at + 10, 20), (at + 50, 400), by="marker")
+            if i:
+                tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 60, 420 if i in (3, 5) else 20)
+        by_id = findings(tpu.trace())
+        assert "sync_every_step" not in by_id
+        finding = by_id["sync_some_steps"]
+        assert (finding.evidence["steps"], finding.evidence["reads"]) == ([8, 10], 2)
+        assert finding.title == "The host waits in reads from the device in steps 8 and 10"
+        assert finding.detail.startswith(
+            "2 of 7 reads in steps 8 and 10 block the host for 0.420\u202fms each; most find their result ready. "
+        )
+        assert finding.advice.startswith("Read a step later still")
+
     @pytest.mark.parametrize(
         ("calls_us", "markers_us", "is_wanted"),
         [

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.findings.locations import (
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import (
+    delaying_reads,
     find_early_executions,
     last_steps_before,
     reads_report,
@@ -54,11 +55,16 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     main_path = most_common(path for path in paths if path not in step_paths(trace))
     numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.step_count)
-    verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
-    events = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
+    most_are_ready = has_reads and reads_report(trace)["ready_reads"] > 0
+    waits_in = "waits in reads", "a wait in a read"
+    reads_word, read_word = waits_in if most_are_ready else ("reads", "a read")
+    verbs = " and ".join([f"{reads_word} from"] * has_reads + ["waits for"] * has_waits)
+    events = " and ".join([f"{read_word} from"] * has_reads + ["a wait for"] * has_waits)
     counts = [
         plural(len(rows), *nouns) for rows, nouns in ((reads, _READ_NOUNS), (waits, _WAIT_NOUNS)) if len(rows)
     ]
+    if most_are_ready:
+        counts[0] = f"{len(reads)} of {plural(len(find_early_executions(trace).reads), *_READ_NOUNS)}"
     return Finding(
         "sync_some_steps",
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
@@ -66,13 +72,14 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         f"{' and '.join(counts)} {where} "
         + (f"blocks the host for {duration}" if len(all_rows) == 1 else f"block the host for {duration} each")
         + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
-        + ". It launches nothing meanwhile: "
+        + ("; most find their result ready" if most_are_ready else "")
+        + ". The host launches nothing meanwhile: "
         + (
             f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch."
             if mean.ps
             else "that delays the next launch."
         ),
-        _advice(facts, has_waits),
+        _advice(facts, has_waits, most_are_ready),
         int(taken_ps.sum()),
         {
             "steps": numbers,
@@ -106,7 +113,7 @@ def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
 def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
     """The reads, and the calls in which the program waits, if fewer than half of the steps have them."""
     early, no_rows = find_early_executions(trace), np.zeros(0, np.int32)
-    reads = no_rows if reads_report(trace)["most_steps"] or len(early.launch) else early.reads
+    reads = no_rows if reads_report(trace)["most_steps"] or len(early.launch) else delaying_reads(trace)
     waits = no_rows if blocking_waits_report(trace)["most_steps"] else find_blocking_waits(trace)
     return reads, waits
 
@@ -118,8 +125,10 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
     return rows[(trace.end_ps[rows] <= last_ps) & (last_steps_before(trace, rows) >= 0)]
 
 
-def _advice(facts: Facts, has_waits: bool) -> str:
+def _advice(facts: Facts, has_waits: bool, most_are_ready: bool) -> str:
     measure = f", and take {waiting_call(facts)} out of the loop" if has_waits else ""
+    if most_are_ready:
+        return f"Read a step later still{facts.words.or_closure}, or in another thread{measure}."
     return (
         f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; if this writes a file, "
         f"write it from another thread{measure}."

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.host.blocking_waits import (
 )
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import (
+    delaying_reads,
     find_early_executions,
     reads_report,
 )
@@ -148,8 +149,10 @@ def _share(report: dict[str, Any], key: str) -> float:
 
 
 def _count_text(report: dict[str, Any], key: str) -> str:
-    """`15 reads in 15 of 15 steps`."""
+    """`15 reads in 15 of 15 steps`; `15 of 45 reads in 15 of 15 steps`, if the others find their result ready."""
     number, steps = report[key], report[f"steps_with_{key}"]
+    if key == "reads" and (ready := report["ready_reads"]):
+        return f"{number} of {number + ready} reads in {steps} of {plural(report['steps'], 'step')}"
     nouns = ("read", "reads") if key == "reads" else ("wait for the device", "waits for the device")
     return f"{plural(number, *nouns)} in {steps} of {plural(report['steps'], 'step')}"
 
@@ -177,7 +180,7 @@ def _title(read_share: float, wait_share: float) -> str:
 
 def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
     return [
-        *(find_early_executions(trace).reads.tolist() if reads else []),
+        *(delaying_reads(trace).tolist() if reads else []),
         *(find_blocking_waits(trace).tolist() if waits else []),
     ]
 

@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_step
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import step_annotation_rows
+from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.threads import thread_labels
@@ -82,6 +83,20 @@ def last_steps_before(trace: Trace, rows: Int32) -> Int32:
     step."""
     starts = recorded_times(trace)[0][: len(find_steps(trace))]
     return (np.searchsorted(starts, trace.start_ps[rows], "right") - 1).astype(np.int32)
+
+
+@memoised
+def delaying_reads(trace: Trace) -> Int32:
+    """Returns the reads that count as delays: all, or only those that wait if most reads do not. A read waits if a run
+    ends in it; the others find their result ready, and only copy it. If no read waits, a copy is all that reads cost,
+    or what they wait for is not recorded."""
+    reads, ends_ps = find_early_executions(trace).reads, np.sort(find_launches(trace).runs.end_ps)
+    ended_before, ended_until = (
+        np.searchsorted(ends_ps, times_ps, "right")
+        for times_ps in (trace.start_ps[reads], trace.end_ps[reads] + CLOCK_SLACK_PS)
+    )
+    waiting = reads[ended_until > ended_before]
+    return waiting if 0 < 2 * len(waiting) < len(reads) else reads
 
 
 def _count_by_step(step: Int32, count: int) -> Int64:
@@ -221,18 +236,20 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
 
 
 def reads_report(trace: Trace) -> dict[str, Any]:
-    """Whether the host reads from the device in most steps: `steps`, `steps_with_reads`, `most_steps` (at least half of
-    the steps), `reads` and `duration_ps` (both without reads before the first step), and `idle_ps`, the part of starved
-    gaps in which the host read."""
-    early, gaps = find_early_executions(trace), find_gaps(trace)
-    per_step = early.per_step(trace).reads
-    inside = last_steps_before(trace, early.reads) >= 0
+    """Whether reads from the device delay most steps: `steps`, `steps_with_reads`, `most_steps` (at least half of the
+    steps), `reads` and `duration_ps`, all of `delaying_reads`, `ready_reads`, the number of the other reads (all
+    without reads before the first step), and `idle_ps`, the part of starved gaps in which the host read."""
+    gaps, reads = find_gaps(trace), delaying_reads(trace)
+    all_reads = find_early_executions(trace).per_step(trace).reads
+    step = last_steps_before(trace, reads)
+    per_step = _count_by_step(step, len(all_reads))
     with_reads = int(np.count_nonzero(per_step))
     return {
         "steps": len(per_step),
         "steps_with_reads": with_reads,
         "reads": int(per_step.sum()),
-        "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
+        "ready_reads": int((all_reads - per_step).sum()),
+        "duration_ps": int(trace.duration_ps[reads[step >= 0]].sum()),
         "idle_ps": int(gaps.by_class_ps[gaps.kind == STARVED, _FROM_DEVICE].sum()),
         "most_steps": with_reads > 0 and with_reads >= REGULAR_STEPS_SHARE * len(per_step),
     }
