@@ -199,7 +199,7 @@ def test_two_mistakes_together(host: int, device: int) -> None:
     assert step_without(trace, *fixes) == mean_step(without)
 
 
-@given(HOST, DEVICE, st.integers(900, 3000))
+@given(HOST, DEVICE, st.integers(1200, 3000))
 @few_examples
 def test_a_loader_between_the_annotations(host: int, device: int, load: int) -> None:
     """It counts as one inside of them does. After the last annotation, nothing is loaded."""
