@@ -49,7 +49,14 @@ def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:
 
 
 def compare_pod(training: Pod, missing: Collection[int] = ()) -> HostComparison:
-    return compare_hosts(inputs(training, missing))
+    """The comparison of a pod's hosts, made once, as several tests ask for the same pods."""
+    key = repr((training, sorted(missing)))
+    if key not in _COMPARISONS:
+        _COMPARISONS[key] = compare_hosts(inputs(training, missing))
+    return _COMPARISONS[key]
+
+
+_COMPARISONS: dict[str, HostComparison] = {}
 
 
 def host_input(trace: Trace) -> HostInput:

@@ -39,7 +39,7 @@ from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
-SEEDS = range(30)
+SEEDS = range(20)
 
 
 def summaries_of(merged_session: SessionTrace, **options: Any) -> list[HostSummary]:

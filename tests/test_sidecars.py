@@ -199,22 +199,24 @@ class TestRecognition:
         ids=range(14),
     )
     def test_a_damaged_recording_file_is_ignored_and_reported(
-        self, run_folder: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
+        self, run_folder: Path, text: str, reason: str
     ) -> None:
         (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
         report = report_of(run_folder)
         assert report["recorded"] is None
         [message] = diagnostics(report, "text_not_understood")
         assert message == f"{RECORD_FILE} is not used, or only in part: {reason}."
-        assert main(["report", str(run_folder)]) == 0
-        assert reason in " ".join(capsys.readouterr().out.split())
 
-    def test_valid_keys_of_a_damaged_recording_file_are_used(self, run_folder: Path) -> None:
+    def test_valid_keys_of_a_damaged_recording_file_are_used(
+        self, run_folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         document = {"versions": {"jax": "0.10"}, "flags": 3, "of a later version": {"a": [1]}}
         (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(
             json.dumps(document), encoding="utf-8-sig"
         )
         assert report_of(run_folder)["recorded"] == {"versions": {"jax": "0.10"}}
+        assert main(["report", str(run_folder)]) == 0
+        assert "flags is not an object of texts" in " ".join(capsys.readouterr().out.split())
 
     def test_a_large_recording_file_is_not_read_whole(self, run_folder: Path) -> None:
         with (run_folder / f"plugins/profile/s/{RECORD_FILE}").open("wb") as file:
