@@ -81,6 +81,29 @@ def test_the_pace_after_all_fixes_is_not_the_one_after_the_first() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("work_ms", "stall_ps", "subject"),
+    [
+        (15, 0, "the device's own work. Next: time in all-reduce"),
+        (15, 50, "time in all-reduce"),
+        (14, 0, "time in all-reduce"),
+    ],
+)
+def test_beside_a_device_that_computes_for_most_of_the_step_no_limit_sets_the_pace(
+    work_ms: int, stall_ps: int, subject: str
+) -> None:
+    """Without the mistakes the step takes 17 ms. Stalls are half of the device's work, or none of it."""
+    report = report_with(
+        replayed("early_sync", "a read inside forward", 0.15),
+        replayed("exposed_collectives", "time in all-reduce", 0.3, kind="limit"),
+        devices=[device(stall_ps=stall_ps)],
+    )
+    report["step_idle"]["work_ps"] = work_ms * MS
+    assert sentences(report)[1].endswith(
+        f"Then the pace is set by {subject}; without it, a step would go from 17.0 to 8.0 ms."
+    )
+
+
 def test_an_uncertain_gain_is_told_at_best_with_its_condition() -> None:
     loading = replayed("input_bound", "loading in next_batch", 0.5, gain_at_worst=0.1)
     loading["best_if"] = "loading is fully hidden"

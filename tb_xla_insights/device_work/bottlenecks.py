@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from tb_xla_insights.analysis.findings.finding import first_fitting_title
+from tb_xla_insights.analysis.findings.finding import OWN_WORK, first_fitting_title
 from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.analysis.propagation.path_names import is_unnamed_scope, short_names
 from tb_xla_insights.analysis.thresholds import severity_of
@@ -171,7 +171,7 @@ def _work_brief(groups: Sequence[OpGroup]) -> str:
         for group in others[:1]
         if group.step_share >= _MIN_STEP_SHARE
     ]
-    return f"the device's own work, above all {join_words(names)}"
+    return f"{OWN_WORK}, above all {join_words(names)}"
 
 
 def _location_advice(groups: Sequence[OpGroup]) -> str:

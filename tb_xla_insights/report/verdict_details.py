@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tb_xla_insights.analysis.findings.data import loading_advice
+from tb_xla_insights.analysis.findings.finding import OWN_WORK
+from tb_xla_insights.analysis.findings.worth import NO_FAULT
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, main_host_time, why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
-from tb_xla_insights.report.verdict_findings import NamedFindings
+from tb_xla_insights.report.verdict_findings import NamedFindings, computes_most_of_the_step
 from tb_xla_insights.units import brief_time, rounded_share, time_text
 
 Row = Mapping[str, Any]
@@ -73,16 +75,22 @@ def _fix_effect(fix: Row, report: Row) -> str:
 
 def _pace_subject(pace: Row, report: Row, named: NamedFindings, headline: str) -> str:
     """`Then the pace is set by the host, which builds the graph`; `After all fixes the pace …` if other mistakes change
-    the step further than the fix that the sentence before names."""
+    the step further than the fix that the sentence before names. Beside a device that computes for most of the step,
+    no limit sets the pace."""
     if pace is not named.then:
         return f"Next: {pace['brief']}"
     if named.fix:
         fixed, rest = step_change(named.fix, report), change_after_mistakes(pace, report)
         joins = not fixed or not rest or time_text(fixed.after_ps, 1) == time_text(rest.before_ps, 1)
-        when = "Then" if joins else "After all fixes"
-        return f"{when} the pace is set by {pace['brief']}"
+        start = f"{'Then' if joins else 'After all fixes'} the pace is set by"
+    else:
+        start = "The pace is set by"
+    if pace["id"] not in NO_FAULT and computes_most_of_the_step(report, named.fix is not None):
+        return f"{start} {OWN_WORK}. Next: {pace['brief']}"
+    if named.fix:
+        return f"{start} {pace['brief']}"
     is_in_headline = pace is named.cause and pace["waits_for"] and pace["waits_for"] in headline
-    return f"The pace is set by {'this wait' if is_in_headline else pace['brief']}"
+    return f"{start} {'this wait' if is_in_headline else pace['brief']}"
 
 
 def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:

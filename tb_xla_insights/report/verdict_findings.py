@@ -74,6 +74,18 @@ def device_time(report: Row) -> DeviceTime:
     return DeviceTime(span_ps, max(0, busy_ps - max(stall_ps, late_ps)))
 
 
+def computes_most_of_the_step(report: Row, is_fixed: bool) -> bool:
+    """Whether a core computes for DEVICE_BOUND_SHARE of the usual step, or of the step without all mistakes
+    (`is_fixed`)."""
+    work_ps = report["step_idle"]["work_ps"]
+    step_ps = report["mistakes"]["step_if_fixed_ps" if is_fixed else "usual_step_ps"]
+    busy_ps = sum(device["busy_ps"] for device in report["devices"])
+    if not work_ps or not step_ps or not busy_ps:
+        return False
+    computing_ps = work_ps * device_time(report).works_ps / busy_ps
+    return bool(computing_ps >= DEVICE_BOUND_SHARE * step_ps)
+
+
 def name_findings(report: Row) -> NamedFindings:
     findings = report["findings"]
     groups: dict[str, list[Row]] = {}

@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, collective
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
+    OWN_WORK,
     Finding,
     Window,
     first_fitting_title,
@@ -235,7 +236,7 @@ def device_bound(facts: Facts) -> Finding | None:
     return Finding(
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
-        "the device's own work",
+        OWN_WORK,
         f"{facts.core_subject} computes {share(computing_share)} of the time, and the host {_lead_text(trace)}.",
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
         "more cores.",

@@ -12,6 +12,9 @@ from tb_xla_insights.analysis.thresholds import Severity
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
+OWN_WORK = "the device's own work"
+"""What sets the pace of a device that is the bottleneck."""
+
 MAX_WINDOWS = 20
 """The maximum number of windows of a finding: the longest ones."""
 
