@@ -49,15 +49,6 @@ class TestRecompilation:
         assert finding.title == "2 compilations after warm-up in step 6"
         assert finding.evidence["steps"] == [6]
 
-    @pytest.mark.parametrize(("steps", "is_told"), [(4, False), (5, True)])
-    def test_the_usual_step_is_told_if_most_steps_do_not_compile(self, steps: int, is_told: bool) -> None:
-        """The mean step is that of no step then."""
-        tpu = loop(steps)
-        for step in (1, 2):
-            tpu.on_main("XLAGraphExecutor::Compile", step * STEP + 200, 400, graph_hash=f"{step:08x}")
-        detail = findings(tpu.trace())["recompilation"].detail
-        assert ("; 2 of 5 steps compile, and the median step takes 1.00\u202fms." in detail) is is_told
-
     def test_the_advice_names_a_step_only_if_all_compilations_are_in_it(self) -> None:
         tpu = with_compile(6)
         for at in (-700, 4 * STEP + 100):

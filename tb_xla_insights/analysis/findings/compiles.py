@@ -42,11 +42,9 @@ from tb_xla_insights.analysis.findings.locations import most_common, step_number
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.english import lower_first
 from tb_xla_insights.trace.model import Int64
-from tb_xla_insights.units import brief_time
 
 _NEARLY_ALL_SHARE = 0.995
 """The share of a compilation's time that rounds to all of it."""
@@ -97,7 +95,7 @@ def recompilation(facts: Facts) -> Finding | None:
         f"{duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken_ps, total)}"
     )
-    detail += f"{_median_text(facts, len(numbers))}.{change_text(compilations, example)}"
+    detail += f".{change_text(compilations, example)}"
     if example is None and variants > 1:
         detail += (
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
@@ -155,14 +153,6 @@ def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
         if idle.ps >= _NEARLY_ALL_SHARE * total_ps
         else f"{core} idles for {idle} of it"
     )
-
-
-def _median_text(facts: Facts, step_count: int) -> str:
-    """The step of which most are, if several compile, but most do not: the mean step is no usual one."""
-    if not 1 < step_count < facts.step_count / 2:
-        return ""
-    median_ps = int(np.median([step.duration_ps for step in find_steps(facts.trace)]))
-    return f"; {step_count} of {facts.step_count} steps compile, and the median step takes {brief_time(median_ps)}"
 
 
 def _compilations(facts: Facts, indices: Sequence[int]) -> list[Compilation]:
