@@ -99,7 +99,7 @@ def test_pauses_of_one_kind_are_told_together() -> None:
     assert finding.title == "3 pauses of 3.00 to 3.20\u202fms after steps 7, 10 and 13"
     assert finding.recurs == "some_steps"
     assert "while the capture shows nothing of the host for 3.00 to 3.20" in finding.detail
-    assert finding.waits_for == "the host, of which the capture then shows nothing"
+    assert finding.waits_for == "something that the capture does not show"
     assert "xp.Trace('name')" in finding.advice
 
 
@@ -158,7 +158,7 @@ def test_a_run_that_begins_only_after_a_pause_begins_sooner_without_it() -> None
     assert finding is not None
     assert usual is not None
     assert finding.step_if_fixed_ps is not None
-    assert finding.step_if_fixed_ps - usual < 50 * US
+    assert abs(finding.step_if_fixed_ps - usual) < 50 * US
 
 
 def test_other_findings_leave_the_time_of_pauses() -> None:

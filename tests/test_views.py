@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,12 +22,6 @@ from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report import cached, compile_views, execution_views, gap_views, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
-
-MAX_VIEW_BYTES = 60_000
-
-
-def packed_size(document: Any) -> int:
-    return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
 
 
 @pytest.fixture(scope="module")

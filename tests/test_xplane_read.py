@@ -143,12 +143,12 @@ def test_the_demo_logs(demo: str) -> None:
 
 
 def test_real_captures(shared_traces: Path) -> None:
-    """All captures of different programs, and one of each set that one program wrote."""
+    """All captures of different programs, and one of each set that one script or simulation wrote."""
     paths = []
     for folder in sorted(path for path in shared_traces.iterdir() if path.is_dir()):
         captures = sorted(folder.rglob("*.xplane.pb"))
-        paths += captures if folder.name in ("other", "public") else captures[:1]
-    assert len(paths) >= 18
+        paths += captures if folder.name in ("other", "public", "torch_xla") else captures[:1]
+    assert len(paths) >= 35
     for path in paths:
         decoded, expected = decoded_twice(path.read_bytes())
         assert any(line.events for plane in decoded for line in plane.lines), path

@@ -105,7 +105,7 @@ WORDS: Mapping[str, Words] = {
 """By framework, with the names of the report's `environment`."""
 
 
-UNSHOWN_HOST = "the host, of which the capture then shows nothing"
+UNSHOWN_HOST = "something that the capture does not show"
 """What devices wait for in the class `unrecorded`."""
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from tb_xla_insights.analysis.findings.worth import NO_FAULT, group_of
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.report.finding_text import (
-    DEVICE_FINDINGS,
     change_after_mistakes,
     mean_steps_per_host,
     step_change,
@@ -83,7 +82,8 @@ def computes_most_of_the_step(report: Row, is_fixed: bool) -> bool:
     if not work_ps or not step_ps or not busy_ps:
         return False
     computing_ps = work_ps * device_time(report).works_ps / busy_ps
-    return bool(computing_ps >= DEVICE_BOUND_SHARE * step_ps)
+    # Longer than the step: the fixes remove work of the devices, and what remains of it is not in the report.
+    return bool(DEVICE_BOUND_SHARE * step_ps <= computing_ps <= step_ps)
 
 
 def name_findings(report: Row) -> NamedFindings:
@@ -114,11 +114,12 @@ def _is_significant(finding: Row) -> bool:
 
 def explained_ps(finding: Row, report: Row) -> int:
     """How much of the time in which devices wait a finding explains: its cost, but at most what its fix saves. Without
-    a read inside a step, for example, a device may still wait for the graph that is built after it. Of the time in ops,
-    only the stalls are waits."""
+    a read inside a step, for example, a device may still wait for the graph that is built after it. Of the time in
+    collectives, only the stalls are waits."""
     cost_ps: int = finding["cost_ps"]
-    if finding["id"] in DEVICE_FINDINGS:
-        cost_ps = min(cost_ps, sum(device["stall_ps"] for device in report["devices"]))
+    if finding["id"] == "exposed_collectives":
+        other_ps = sum(row["cost_ps"] for row in report["findings"] if row["id"] == "device_stalls")
+        cost_ps = min(cost_ps, sum(device["stall_ps"] for device in report["devices"]) - other_ps)
     change = step_change(finding, report)
     if change is None:
         return cost_ps

@@ -16,6 +16,10 @@ BUILDING_CLASSES = ("compile", "tracing", "python")
 it at once."""
 
 
+LATER_RUNS = " A program's later runs may be shorter than its first one; then a fix gains more."
+"""Follows a detail if `slow_first_runs` does not know how long later runs take."""
+
+
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     """The outermost runtime events around some compilations (rows), within their innermost annotation. Such a call
     includes more than the compilation: JAX traces and lowers the function in it."""

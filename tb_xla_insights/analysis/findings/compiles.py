@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
 )
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDING_CLASSES,
+    LATER_RUNS,
     calls_that_compile,
     slow_first_runs,
 )
@@ -101,7 +102,7 @@ def recompilation(facts: Facts) -> Finding | None:
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
         )
     if has_unknown_runs and len(numbers) > 1:
-        detail += " A program's later runs may be shorter than its first one; then a fix gains more."
+        detail += LATER_RUNS
     return Finding(
         "recompilation",
         title,

@@ -53,11 +53,12 @@ def device_stalls(facts: Facts) -> Finding | None:
         awaited[_awaited(op)] += time_ps
     main = max(_STALL_ADVICE, key=lambda kind: awaited[kind])
     # The longest of the ops to which the advice applies.
-    name, name_ps = next(((op, ps) for op, ps in ops if _awaited(op) == main), ("an asynchronous op", 0))
-    is_main = 2 * name_ps > total_ps
-    ops_text = name if is_main else f"ops such as {name}"
-    awaited_op = name.removesuffix("-done")
-    awaited_text = awaited_op if is_main else f"asynchronous ops such as {awaited_op}"
+    candidates = [(op, ps) for op, ps in ops if _awaited(op) == main]
+    long_ops = [op for op, ps in candidates if ps >= _MIN_NAMED_SHARE * total_ps]
+    name = join_words(
+        long_ops or [f"ops such as {candidates[0][0] if candidates else 'an asynchronous one'}"]
+    )
+    awaited_text = join_words([op.removesuffix("-done") for op in long_ops]) or name
     windows = (
         Window(start, end, device.id)
         for device, intervals in stalls_by_device
@@ -70,7 +71,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"waiting in {name}",
         f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
-        f"{share(cost / busy_ps)} of its busy time, mostly in {ops_text}.",
+        f"{share(cost / busy_ps)} of its busy time, mostly in {name}.",
         _STALL_ADVICE[main],
         cost,
         {
@@ -85,6 +86,10 @@ def device_stalls(facts: Facts) -> Finding | None:
         waits_for="copies between memories" if main == "copy" else awaited_text,
     )
 
+
+_MIN_NAMED_SHARE = 0.25
+"""The least share of the stalls of an op that is named, if any op has it: a SparseCore's gather and scatter may have
+equal shares."""
 
 _STALL_ADVICE = {
     "copy": "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs
+from tb_xla_insights.analysis.findings.compile_costs import LATER_RUNS, slow_first_runs
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES
@@ -97,7 +97,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     work = union_all((extractions.times, compiling))
     taken_ps = facts.ledger.take_within(_EXTRACTION_CLASSES, work)
     cost = int(taken_ps.sum())
-    slow_first_ps, _ = slow_first_runs(trace, compilations.end_ps[extractions.has_caused])
+    slow_first_ps, has_unknown_runs = slow_first_runs(trace, compilations.end_ps[extractions.has_caused])
     fix = Fix(
         _EXTRACTION_CLASSES,
         windows=work,
@@ -118,6 +118,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
         if cost
         else "; no device idles meanwhile within its span."
     )
+    detail += LATER_RUNS if has_unknown_runs and len(numbers) > 1 else ""
     return Finding(
         "dynamo_recompilation",
         first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
