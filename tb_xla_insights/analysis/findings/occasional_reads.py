@@ -103,11 +103,11 @@ def sync_some_steps(facts: Facts) -> Finding | None:
 
 
 def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
-    """Per starved gap, its whole length if the host waits in it, else 0: a gap that begins while the host waits lasts
-    until the host has launched again."""
+    """Per starved gap, its time since the host began to wait in it or before it, else 0: a gap that begins while the
+    host waits lasts until the host has launched again."""
     following = np.searchsorted(waits.end_ps, ledger.start_ps, side="right")
     start_ps = np.append(waits.start_ps, np.iinfo(np.int64).max)[following]
-    return np.where(start_ps < ledger.end_ps, ledger.end_ps - ledger.start_ps, 0)
+    return np.clip(ledger.end_ps - np.maximum(ledger.start_ps, start_ps), 0, None)
 
 
 def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
