@@ -127,10 +127,12 @@ def test_a_phase_of_each_step_that_once_takes_long_is_not_to_be_taken_out() -> N
     usual, simulation = with_phases({}), with_phases({4: ("forward", 3000)})
     finding = pause_of(simulation)
     assert finding is not None
-    assert finding.title == "forward takes 3.00\u202fms in step 9, usually 0.100\u202fms"
+    assert finding.title == "A pause of 3.00\u202fms in forward in step 9, usually 0.100\u202fms"
     assert finding.brief == "a pause in forward in step 9"
     assert finding.evidence["pauses"][0]["usual_ps"] == 100 * US
-    assert finding.advice.startswith("Find out what held forward up this time")
+    assert finding.advice.startswith(
+        "Find out what held the host up there (annotate the code with xp.Trace('name'))"
+    )
     assert finding.cost_ps == 2900 * US
     assert finding.step_if_fixed_ps == step_without(usual.tpu.trace())
 
@@ -138,11 +140,63 @@ def test_a_phase_of_each_step_that_once_takes_long_is_not_to_be_taken_out() -> N
 def test_pauses_of_several_kinds_are_counted_together() -> None:
     finding = pause_of(with_phases({2: ("forward", 3000), 4: ("update", 2000), 7: ("update", 4000)}))
     assert finding is not None
-    assert finding.title == "3 pauses of 2.00 to 4.00\u202fms in update and forward"
+    assert finding.title == "3 pauses of 2.00 to 4.00\u202fms in update and others"
+    assert finding.brief == "pauses in update and others in steps 7, 9 and 12"
     assert (
-        "update takes 2.00 to 4.00\u202fms each in steps 9 and 12 (usually 0.200\u202fms)" in finding.detail
+        "the host stays in update for 2.00 to 4.00\u202fms each in steps 9 and 12 without a launch (usually "
+        "0.200\u202fms) and the host stays in forward for 3.00\u202fms in step 7 without a launch (usually "
+        "0.100\u202fms)." in finding.detail
     )
-    assert "forward takes 3.00\u202fms in step 7 (usually 0.100\u202fms)" in finding.detail
+
+
+def test_a_name_is_not_that_of_all_pauses() -> None:
+    """In the longest ones nothing is recorded: the title names none of them."""
+    simulation = with_pauses("save_checkpoint", {8: 2000})
+    assert (finding := pause_of(with_pauses(None, {4: 3000})))
+    assert finding.brief == "a pause (the capture shows nothing of the host) after step 9"
+    assert finding.title == "A pause of 3.00\u202fms after step 9: nothing is recorded"
+    simulation.now += 3000
+    for number in range(12, 14):
+        begin = simulation.now
+        simulation.launch(300, marker=True)
+        simulation.wait("TensorCollectionBarrier")
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    finding = pause_of(simulation)
+    assert finding is not None
+    assert (finding.title, finding.brief) == (
+        "2 pauses of 2.00 to 3.00\u202fms after steps 13 and 16",
+        "pauses after steps 13 and 16",
+    )
+
+
+def test_usual_is_the_length_in_the_steps_that_have_it() -> None:
+    """Every second step evaluates, for 100 us, and once for 3 ms; a phase that fewer steps have has no usual length."""
+    for every, usual_us in ((2, 100), (3, 0)):
+        simulation = Simulation()
+        for number in range(12):
+            begin = simulation.now
+            simulation.launch(300, marker=True)
+            simulation.wait("TensorCollectionBarrier")
+            if number % every == 0:
+                simulation.host("evaluate", 3000 if number == 6 else 100)
+            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        (pause,) = find_pauses(simulation.tpu.trace())
+        assert (pause.name, pause.usual_ps) == ("evaluate", usual_us * US)
+
+
+def test_a_phase_around_a_launch_is_not_said_to_take_the_time_of_a_part() -> None:
+    simulation = Simulation()
+    for number in range(12):
+        begin = simulation.now
+        simulation.launch(200, marker=True)
+        simulation.now += 3000 if number == 6 else 200
+        simulation.launch(100)
+        simulation.tpu.on_main("forward", begin, simulation.now - begin)
+        simulation.wait("TensorCollectionBarrier")
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    finding = pause_of(simulation)
+    assert finding is not None
+    assert "while the host stays in forward for 3.00\u202fms in step 11 without a launch" in finding.detail
 
 
 def test_what_is_a_little_longer_than_usual_is_no_pause() -> None:

@@ -18,7 +18,7 @@ class Words:
     """The terms of one framework, as parts of sentences; empty or general if the framework has none.
 
     `step`: how to name steps, a sentence without its full stop; `annotation`: code that names a part of a step.
-    `python_calls`: what records Python calls; empty if the profiler cannot.
+    `python_calls`: the setting that records Python calls; empty if the profiler has none.
     `accelerator`: what to do if devices were built from host threads but an accelerator was meant. `waits`: the calls
     that wait for the device and that a capture does not name without Python functions. `or_closure`: an alternative to
     reading a value after a later launch, with a comma. `one_read`: how to read several values at once. `ahead`: how to
@@ -72,7 +72,7 @@ _TORCH_TPU = Words(
 _JAX = Words(
     step="wrap each step in jax.profiler.StepTraceAnnotation('train', step_num=i)",
     annotation="jax.profiler.TraceAnnotation('name')",
-    python_calls="record(logdir, python=True) of tb_xla_insights.record",
+    python_calls="python=True in tb_xla_insights.record",
     accelerator="was intended, see what jax.devices() lists",
     waits="jax.block_until_ready, np.asarray() or .item()",
     one_read="jax.device_get of a tuple",
@@ -86,7 +86,7 @@ _JAX = Words(
 _TENSORFLOW = Words(
     step="wrap each step in tf.profiler.experimental.Trace('train', step_num=i, _r=1)",
     annotation="tf.profiler.experimental.Trace('name')",
-    python_calls="tf.profiler.experimental.ProfilerOptions(python_tracer_level=1)",
+    python_calls="python_tracer_level=1 in ProfilerOptions",
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",

@@ -99,9 +99,9 @@ class Facts:
     def recording_advice(self) -> str:
         """How to make a capture show what the script does where this one does not."""
         has_frames = bool(self.trace.rows_with_metadata(has_tag(self.trace, "python_tracer")).size)
-        annotate = f"annotate the code{f' with {self.words.annotation}' if self.words.annotation else ''}"
-        calls = self.words.python_calls
-        return annotate if has_frames or not calls else f"record Python calls ({calls}), or {annotate}"
+        if (calls := self.words.python_calls) and not has_frames:
+            return f"record Python calls with {calls}, or annotate the code"
+        return f"annotate the code{f' with {self.words.annotation}' if self.words.annotation else ''}"
 
     def share(self, cost_ps: int) -> float:
         """Idle time as a share of the devices' spans."""

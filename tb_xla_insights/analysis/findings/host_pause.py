@@ -93,30 +93,31 @@ def _title(facts: Facts, kinds: Sequence[Sequence[Pause]]) -> str:
     pauses = [pause for of_kind in kinds for pause in of_kind]
     main, where, lengths = kinds[0][0], _where(facts, pauses), _lengths(pauses)
     text = f"A pause of {lengths}" if len(pauses) == 1 else f"{len(pauses)} pauses of {lengths}"
-    if len(kinds) > 1:
-        names = join_words([of_kind[0].name or "nothing recorded" for of_kind in kinds])
-        return first_fitting_title(f"{text} {where}: {names}", f"{text} in {names}", f"{text} {where}", text)
-    if main.usual_ps:
+    if not (names := _names(kinds)):
+        what = "" if len(kinds) > 1 else ": nothing is recorded"
+        return first_fitting_title(f"{text} {where}{what}", f"{text} {where}", text)
+    if main.usual_ps and len(kinds) == 1:
+        usually = f", usually {brief_time(main.usual_ps)}"
         return first_fitting_title(
-            f"{main.name} takes {lengths} {where}, usually {brief_time(main.usual_ps)}",
-            f"{main.name} takes {lengths} {where}",
-            f"{main.name} takes {lengths}",
-            f"{text} {where}",
+            f"{text} in {names} {where}{usually}", f"{text} in {names} {where}", f"{text} in {names}", text
         )
-    return first_fitting_title(
-        f"{text} {where}: {main.name or 'nothing is recorded'}",
-        f"{text} in {main.name}" if main.name else f"{text} {where}",
-        text,
-    )
+    return first_fitting_title(f"{text} {where}: {names}", f"{text} in {names}", f"{text} {where}", text)
+
+
+def _names(kinds: Sequence[Sequence[Pause]]) -> str:
+    """`gc.collect`, or `gc.collect and others`, after the kind that costs most; empty if nothing is recorded in it."""
+    name = kinds[0][0].name
+    return f"{name} and others" if name and len(kinds) > 1 else name
 
 
 def _brief(facts: Facts, kinds: Sequence[Sequence[Pause]]) -> str:
-    """`a pause in gc.collect in step 9`."""
+    """`a pause in gc.collect in step 9`; `pauses in save and others after 4 of 12 steps`."""
     pauses = [pause for of_kind in kinds for pause in of_kind]
-    names = join_words([of_kind[0].name for of_kind in kinds[:_MAX_KINDS] if of_kind[0].name])
     noun = "a pause" if len(pauses) == 1 else "pauses"
     where = _where(facts, pauses)
-    return f"{noun} in {names} {where}" if names else f"{noun} {where}, in which {unshown_clause('the host')}"
+    if names := _names(kinds):
+        return f"{noun} in {names} {where}"
+    return f"{noun} {where}" if len(kinds) > 1 else f"{noun} ({unshown_clause('the host')}) {where}"
 
 
 def _lengths(pauses: Sequence[Pause]) -> str:
@@ -135,13 +136,15 @@ def _where(facts: Facts, pauses: Sequence[Pause]) -> str:
 
 
 def _kind_text(facts: Facts, pauses: Sequence[Pause]) -> str:
-    """`gc.collect holds the host up for 707 ms in step 9`, or `forward takes 28.1 ms in step 10, usually 0.373 ms`."""
+    """`gc.collect holds the host up for 707 ms in step 9`, or `the host stays in forward for 28.1 ms in step 10
+    without a launch (usually 0.373 ms)`: a part of `forward`, which may launch something else."""
     each = " each" if len(pauses) > 1 else ""
     where, lengths, usual_ps = _where(facts, pauses), _lengths(pauses), pauses[0].usual_ps
     if not (name := pauses[0].name):
         return f"{unshown_clause('the host')} for {lengths}{each} {where}"
     if usual_ps:
-        return f"{name} takes {lengths}{each} {where} (usually {brief_time(usual_ps)})"
+        usually = brief_time(usual_ps)
+        return f"the host stays in {name} for {lengths}{each} {where} without a launch (usually {usually})"
     return f"{name} holds the host up for {lengths}{each} {where}"
 
 
@@ -150,8 +153,8 @@ def _advice(facts: Facts, pause: Pause) -> str:
         return f"Find out what the host does there: {facts.recording_advice}."
     if pause.usual_ps:
         return (
-            f"Find out what held {pause.name} up this time ({facts.recording_advice}): a part of it, an automatic "
-            "garbage collection (gc.freeze() before the loop shortens it) or other processes."
+            f"Find out what held the host up there ({facts.recording_advice}): a part of the code, a garbage "
+            "collection (gc.freeze() before the loop shortens it) or other processes."
         )
     return (
         f"Take {pause.name} out of the loop, do it less often, or do it in another thread while the device works on "

@@ -47,7 +47,8 @@ _NUMBER = re.compile(r"\d+")
 @dataclass(frozen=True)
 class Pause:
     """One pause. `name`: of its annotation or function; empty if nothing is recorded. `step`: the index of the last
-    step that began before it. `usual_ps`: how long the script usually stays there in a step; 0 if most steps do not."""
+    step that began before it. `usual_ps`: how long the script usually stays there without a launch, of the
+    steps in which it does; 0 if these are fewer than half."""
 
     name: str
     start_ps: int
@@ -151,10 +152,16 @@ def _long_stretches(
         is_recorded = chosen >= 0
         longest_ps = np.zeros(len(starts), np.int64)
         np.maximum.at(longest_ps, step[of_kind], script_ps[of_kind])
-        usual_ps = int(np.median(longest_ps)) if is_recorded else 0
+        usual_ps = _usual_length(longest_ps) if is_recorded else 0
         limit_ps = usual_ps + _MIN_EXCESS * min_ps if is_recorded else min_ps
         for index in of_kind[script_ps[of_kind] >= limit_ps].tolist():
             yield int(row[index]), int(start_ps[index]), int(end_ps[index]), int(step[index]), usual_ps
+
+
+def _usual_length(longest_ps: Int64) -> int:
+    """The median over the steps that have a stretch; 0 if fewer than half do. `longest_ps`: per step; 0: none."""
+    with_stretch = longest_ps[longest_ps > 0]
+    return int(np.median(with_stretch)) if 2 * len(with_stretch) >= len(longest_ps) else 0
 
 
 def _stretches(trace: Trace, events: Int32) -> tuple[Int32, Int64, Int64, Int64]:
