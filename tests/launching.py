@@ -25,6 +25,7 @@ class Tpu:
     executor: list[Event] = field(default_factory=list)
     runs: dict[int, list[Event]] = field(default_factory=dict)
     ops: dict[int, list[Event]] = field(default_factory=dict)
+    barriers: dict[int, list[Event]] = field(default_factory=dict)
     flows: bool = True
     run_ids: bool = True
     launch_count: int = 0
@@ -86,7 +87,9 @@ class Tpu:
         if self.autograd:
             rows.append(thread("pt_autograd_0", *_sorted(self.autograd), role="autograd"))
         rows.append(thread("tf_pytorchxla/7", *_sorted(self.executor), role="executor"))
-        rows += [Core(self.ops[core], self.runs[core], f"TPU:{core}") for core in sorted(self.runs)]
+        for core in sorted(self.runs):
+            lines = {"XLA TraceMe": self.barriers[core]} if core in self.barriers else {}
+            rows.append(Core(self.ops[core], self.runs[core], f"TPU:{core}", lines=lines))
         return capture(*rows)
 
 

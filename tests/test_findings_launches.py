@@ -118,7 +118,8 @@ def test_small_executions_without_idle_time_before_them() -> None:
 
 
 def test_idle_time_between_small_executions_that_are_launched_already() -> None:
-    """The host launches eight executions at the start of a step; the device idles for 80 us between them."""
+    """The host launches eight executions at the start of a step; the device idles for 80 us between them. Its span, of
+    which a mean a step is, covers 2.72 of three steps."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)
@@ -126,9 +127,27 @@ def test_idle_time_between_small_executions_that_are_launched_already() -> None:
             at = i * STEP + 12 * k
             tpu.launch(at, (at + 1, 10), (i * STEP + 100 * (k + 1), 20), by="marker", program=f"p{k}({k})")
     finding = findings(tpu.trace())["many_small_executions"]
+    ms = 3 * 7 * 80 / 2.72 / 1000
     assert finding.detail.endswith(
-        " 0.560\u202fms a step between programs, though the next is launched already."
+        f" {ms:.3f}\u202fms a step between programs, though the next is launched already."
     )
+
+
+def test_waiting_for_another_core_is_no_time_in_which_the_next_execution_is_launched() -> None:
+    """The first core waits for the second for 14 of the 24 us between two ops: that gap is not counted. Of those of the
+    second core, which itself waits for 3 us, 21 us are; of the one before its first op, 11."""
+    tpu = Tpu()
+    for i in range(3):
+        tpu.step(i * STEP, STEP, 5 + i)
+        for k in range(8):
+            at, run = i * STEP + 12 * k, i * STEP + 200 + 30 * k
+            tpu.launch(at, (at + 1, 10), (run, 20), by="marker", program=f"p{k}({k})", cores=(0, 1))
+            for core, wait in ((0, 14), (1, 3)):
+                tpu.ops[core][-1] = event("add.1", run + 14, 6)
+                tpu.barriers.setdefault(core, []).append(event("barrier-cores", run + 14 - wait, wait))
+    finding = findings(tpu.trace())["many_small_executions"]
+    ms = (3 * 7 * 21 + 11) / 2 / 2.23 / 1000
+    assert f", and {ms:.3f}\u202fms a step between programs, though" in finding.detail
 
 
 @pytest.mark.parametrize(("per_step", "device"), [(2, 20.0), (3, 200.0)])

@@ -116,8 +116,13 @@ class Facts:
         """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
         mean is also per step, and only time within whole steps counts: of a gap that crosses their edge, the share of
         its duration that is inside; otherwise it is the total."""
-        gaps = self.ledger.start_ps, self.ledger.end_ps
-        return self._mean(taken_ps, *gaps, frequency, self.steps_in_spans)
+        return self.mean_of_gaps(taken_ps, self.ledger.start_ps, self.ledger.end_ps, frequency)
+
+    def mean_of_gaps(
+        self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, frequency: Frequency | None = None
+    ) -> Mean:
+        """As `mean_per_core`, for gaps of any kind."""
+        return self._mean(taken_ps, start_ps, end_ps, frequency, self.steps_in_spans)
 
     def mean_of_times(self, times: Sequence[Intervals], frequency: Frequency | None) -> Mean:
         """The mean per core of the times of all devices, as in `mean_per_core`, but over all whole steps."""

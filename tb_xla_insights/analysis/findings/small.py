@@ -19,7 +19,6 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
-from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
@@ -184,15 +183,12 @@ def many_small_executions(facts: Facts) -> Finding | None:
 
 def _idle_text(facts: Facts, taken_ps: Int64) -> str:
     """How long devices idle while small executions are launched; if it is longer, also how long they idle between
-    executions although the next one is launched already, which is no cost of the host's work."""
+    executions although the next one is launched already, which is no cost of the host's work. Waiting for another core
+    at the start of a run is not counted: what comes before it may not be launched yet."""
     gaps = find_gaps(facts.trace)
-    is_queued = (gaps.kind == QUEUED) & ~gaps.inside
-    rows_of_devices = (
-        np.flatnonzero(is_queued & (gaps.device == index)) for index in range(len(facts.trace.devices))
-    )
-    queued = facts.mean_of_times(
-        [Intervals(gaps.start_ps[rows], gaps.end_ps[rows]) for rows in rows_of_devices], "every_step"
-    )
+    is_launched = (gaps.kind == QUEUED) & ~gaps.inside & (2 * gaps.barrier_ps <= gaps.duration_ps)
+    queued_ps = np.where(is_launched, gaps.duration_ps - gaps.barrier_ps, 0)
+    queued = facts.mean_of_gaps(queued_ps, gaps.start_ps, gaps.end_ps, "every_step")
     launching = facts.mean_per_core(taken_ps, "every_step")
     if queued.ps <= launching.ps:
         idle = facts.idle_text(taken_ps, "every_step")
