@@ -157,6 +157,19 @@ class TestSyncEveryStep:
         assert finding.title == "Every step waits for the device, 50.0\u202f% read from it"
         assert finding.brief.startswith("a wait for the device in every step")
 
+    def test_only_reads_that_wait_are_told_if_most_find_their_result_ready(self) -> None:
+        """Of three reads in each step, the first waits for the run. The device idles for 20 us until that read returns,
+        and for 100 us in the others, which is not the first one's time."""
+        tpu = loop(device=200)
+        for i in range(4):
+            for at, duration in ((60, 210), (280, 50), (340, 50)):
+                tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + at, duration)
+        finding = findings(tpu.trace())["sync_every_step"]
+        assert finding.detail.startswith(
+            "4 of all 12 reads, in 4 of 4 steps, block the host for 0.210\u202fms each; "
+        )
+        assert us(finding.cost_ps) == 3 * 20
+
     def test_item_of_torch_tpu_is_a_read_only_if_it_copies_from_the_device(self) -> None:
         """An optimizer also calls .item() of numbers on the host."""
         on_host, on_device = loop(), loop()
@@ -182,7 +195,7 @@ class TestSyncEveryStep:
         finding = findings(tpu.trace())["sync_every_step"]
         assert finding.detail.endswith("; no device idles in them.")
         assert finding.advice.startswith(
-            "Read in another thread, or a step later still: the device has its next work"
+            "Read in another thread, or each value one step later: the device has its next work"
         )
 
     def test_reads_while_the_device_works_on_the_next_step_are_information_only(self) -> None:
@@ -314,9 +327,9 @@ class TestSyncEveryStep:
         assert (finding.evidence["steps"], finding.evidence["reads"]) == ([8, 10], 2)
         assert finding.title == "The host waits in reads from the device in steps 8 and 10"
         assert finding.detail.startswith(
-            "2 of 7 reads in steps 8 and 10 block the host for 0.420\u202fms each; most find their result ready. "
+            "2 of all 7 reads block the host for 0.420\u202fms each, in steps 8 and 10; most find their result ready. "
         )
-        assert finding.advice.startswith("Read a step later still")
+        assert finding.advice.startswith("Read each value one step later")
 
     @pytest.mark.parametrize(
         ("calls_us", "markers_us", "is_wanted"),

@@ -88,7 +88,7 @@ def test_a_read_while_the_device_works_only_delays_the_next_launch() -> None:
 
     finding = findings(simulate(STEPS, step)[0])["sync_some_steps"]
     assert finding.detail.endswith(
-        "blocks the host for 0.200\u202fms. The host launches nothing meanwhile: that delays the next launch."
+        "blocks the host for 0.200\u202fms in step 8. The host launches nothing meanwhile: that delays the next launch."
     )
 
 

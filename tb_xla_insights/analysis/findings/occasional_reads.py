@@ -64,13 +64,18 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         plural(len(rows), *nouns) for rows, nouns in ((reads, _READ_NOUNS), (waits, _WAIT_NOUNS)) if len(rows)
     ]
     if most_are_ready:
-        counts[0] = f"{len(reads)} of {plural(len(find_early_executions(trace).reads), *_READ_NOUNS)}"
+        counts[0] = f"{len(reads)} of all {plural(len(find_early_executions(trace).reads), *_READ_NOUNS)}"
     return Finding(
         "sync_some_steps",
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
         f"{events} the device {where}",
-        f"{' and '.join(counts)} {where} "
-        + (f"blocks the host for {duration}" if len(all_rows) == 1 else f"block the host for {duration} each")
+        f"{' and '.join(counts)} "
+        + (
+            f"blocks the host for {duration}"
+            if len(all_rows) == 1
+            else f"block the host for {duration} each,"
+        )
+        + f" {where}"
         + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
         + ("; most find their result ready" if most_are_ready else "")
         + ". The host launches nothing meanwhile: "
@@ -128,7 +133,7 @@ def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
 def _advice(facts: Facts, has_waits: bool, most_are_ready: bool) -> str:
     measure = f", and take {waiting_call(facts)} out of the loop" if has_waits else ""
     if most_are_ready:
-        return f"Read a step later still{facts.words.or_closure}, or in another thread{measure}."
+        return f"Read each value one step later{facts.words.or_closure}, or in another thread{measure}."
     return (
         f"Read the value of an earlier step, whose run has ended{facts.words.or_closure}; if this writes a file, "
         f"write it from another thread{measure}."

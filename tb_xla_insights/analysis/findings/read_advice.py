@@ -43,8 +43,8 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
         )
     elif reads and _reads_are_ahead(facts.trace):
         advice.append(
-            "Read in another thread, or a step later still: the device has its next work already, but the read delays "
-            "the launch after that."
+            "Read in another thread, or each value one step later: the device has its next work already, but the read "
+            "delays the launch after that."
         )
     elif reads:
         trips = _round_trips_per_step(facts)

@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import union, union_all
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.english import lower_first, plural
 from tb_xla_insights.trace.model import Int64, Trace
@@ -41,12 +41,14 @@ def sync_every_step(facts: Facts) -> Finding | None:
     reads, waits = read_report["most_steps"], wait_report["most_steps"]
     if not reads and not waits:
         return None
-    taken_ps = np.zeros(len(ledger), np.int64)
-    if reads:
+    taken_ps, only_waiting = np.zeros(len(ledger), np.int64), reads and read_report["ready_reads"] > 0
+    if only_waiting:
+        taken_ps += ledger.take_within(("from_device",), _waiting_reads(trace))
+    elif reads:
         taken_ps += ledger.take(("from_device",))
     if waits:
         taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
-    idle_ps = _idle_in_reads_and_waits(facts, reads, waits)
+    idle_ps = _idle_in_reads_and_waits(facts, reads, only_waiting, waits)
     is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
@@ -99,16 +101,27 @@ def sync_every_step(facts: Facts) -> Finding | None:
     )
 
 
-def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
+def _waiting_reads(trace: Trace) -> Intervals:
+    """When the host is in the reads that count as delays. Idle time in the others, which are ready, is not theirs."""
+    rows = delaying_reads(trace)
+    return union(trace.start_ps[rows], trace.end_ps[rows])
+
+
+def _idle_in_reads_and_waits(facts: Facts, reads: bool, only_waiting: bool, waits: bool) -> Int64:
     """The part of each starved gap in which the host reads or waits, including what other findings took of it."""
     trace, ledger, idle_ps = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
-    if reads:
+
+    def times_inside(windows: Intervals, column: int) -> Int64:
+        segments = host_class_segments(trace)
+        times: Int64 = class_times_inside(segments, windows, ledger.start_ps, ledger.end_ps)[:, column]
+        return times
+
+    if only_waiting:
+        idle_ps += times_inside(_waiting_reads(trace), FROM_DEVICE)
+    elif reads:
         idle_ps += ledger.by_class_ps[:, FROM_DEVICE]
     if waits:
-        inside = class_times_inside(
-            host_class_segments(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
-        )
-        idle_ps += inside[:, WAIT]
+        idle_ps += times_inside(blocking_intervals(trace), WAIT)
     return idle_ps
 
 
@@ -149,10 +162,10 @@ def _share(report: dict[str, Any], key: str) -> float:
 
 
 def _count_text(report: dict[str, Any], key: str) -> str:
-    """`15 reads in 15 of 15 steps`; `15 of 45 reads in 15 of 15 steps`, if the others find their result ready."""
+    """`15 reads in 15 of 15 steps`; `15 of all 45 reads, in 15 of 15 steps,` if the others find their result ready."""
     number, steps = report[key], report[f"steps_with_{key}"]
     if key == "reads" and (ready := report["ready_reads"]):
-        return f"{number} of {number + ready} reads in {steps} of {plural(report['steps'], 'step')}"
+        return f"{number} of all {number + ready} reads, in {steps} of {plural(report['steps'], 'step')},"
     nouns = ("read", "reads") if key == "reads" else ("wait for the device", "waits for the device")
     return f"{plural(number, *nouns)} in {steps} of {plural(report['steps'], 'step')}"
 
