@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
-from tb_xla_insights.analysis.idle.outside_span import find_outside_span, outside_span_report
+from tb_xla_insights.analysis.idle.outside_span import (
+    OutsideSpan,
+    find_outside_span,
+    outside_sentence,
+    outside_span_report,
+)
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Trace
 
@@ -40,6 +46,23 @@ def test_both_parts_by_class_of_host_work() -> None:
         "50.0 ms, 50.0 % of the capture, are outside the device's span: 30.0 ms before the first run (the host "
         "mostly compiles) and 20.0 ms after the last run (the host mostly reads data back)."
     ).replace(".0 ms", ".0\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
+
+
+@pytest.mark.parametrize(
+    ("unrecorded", "compiling", "text"),
+    [
+        (25, 40, "the host compiles or builds the graph"),
+        (40, 35, "the capture shows nothing of the host, or the host compiles"),
+        (35, 40, "the host compiles, or the capture shows nothing of the host"),
+    ],
+)
+def test_of_several_activities_the_two_longest_are_told(unrecorded: int, compiling: int, text: str) -> None:
+    by_class_ps = np.zeros(len(CLASS_INDEX), np.int64)
+    by_class_ps[CLASS_INDEX["unrecorded"]] = unrecorded * MS
+    by_class_ps[CLASS_INDEX["compile"]] = compiling * MS
+    by_class_ps[CLASS_INDEX["tracing"]] = (100 - unrecorded - compiling) * MS
+    outside = OutsideSpan(100 * MS, 0, by_class_ps, np.zeros(len(CLASS_INDEX), np.int64), 200 * MS)
+    assert f" before the first run ({text})." in outside_sentence(outside, 1, "torch_xla")
 
 
 @pytest.mark.parametrize(("first", "is_reported"), [(9, False), (10, True)])

@@ -14,8 +14,8 @@ AVOIDED = re.compile(
     r"|records nothing)\b",
     re.I,
 )
-"""Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained. A host
-records nothing; a capture shows nothing of a host."""
+"""Words that blame, promise or mean too much: there are more precise ones for what is late, lost and gained. Nothing
+of a host is recorded; a capture shows nothing of a host."""
 
 
 def find_literals(path: Path) -> Iterator[str]:

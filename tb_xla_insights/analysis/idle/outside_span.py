@@ -183,4 +183,8 @@ def _main_activity(by_class_ps: Int64, framework: str) -> str:
     order = np.argsort(-by_class_ps, kind="stable")
     adverb = "mostly " if 2 * int(by_class_ps[order[0]]) > int(by_class_ps.sum()) else ""
     first, second = (host_clause(CLASSES[int(index)], framework, adverb) for index in order[:2])
-    return first if adverb else f"{first} or {second.removeprefix('the host ')}"
+    if adverb:
+        return first
+    if first.startswith("the host ") and second.startswith("the host "):
+        return f"{first} or {second.removeprefix('the host ')}"
+    return f"{first}, or {second}"
