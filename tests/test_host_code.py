@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace
+from captures import real_trace, session
 from launching import US, Tpu
 from loops import STEP, findings, loop
 from simulated import LATENCY, Simulation
 
 from tb_xla_insights.analysis.findings import Finding
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.host_pause import host_pause
 from tb_xla_insights.analysis.host.pauses import find_pauses
 from tb_xla_insights.analysis.replay.what_if import step_without
+from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 
 
 def jax_loop(function: str, duration: float, steps: int = 6) -> Tpu:
@@ -135,6 +138,19 @@ def test_a_phase_of_each_step_that_once_takes_long_is_not_to_be_taken_out() -> N
     )
     assert finding.cost_ps == 2900 * US
     assert finding.step_if_fixed_ps == step_without(usual.tpu.trace())
+
+
+def test_advice_on_a_slow_phase_is_short_where_python_calls_can_be_recorded() -> None:
+    facts = Facts(session(with_phases({4: ("forward", 3000)}).tpu.trace()), NO_SIDECARS)
+    facts.framework = "jax"
+    finding = host_pause(facts)
+    assert finding is not None
+    assert finding.advice == (
+        "Find out what held the host up there (record Python calls with python=True in tb_xla_insights.record, or "
+        "annotate the code): a part of the code, a garbage collection (gc.freeze() before the loop shortens it) or "
+        "other processes."
+    )
+    assert len(finding.advice) <= 240
 
 
 def test_pauses_of_several_kinds_are_counted_together() -> None:

@@ -25,9 +25,8 @@ _SAME_HLO: _TextByTracer = {
     "cause): a function or lambda that is created again, or a full cache (XLA_COMPILATION_CACHE_SIZE).",
     "dynamo": "Find out which guard fails{location} (TORCH_LOGS=recompiles names it), as the program is the same: a "
     "function that is created again, or a Python float that changes and should be a tensor.",
-    "jax": "Find out what is new to jax.jit{location}, as the program is the same: a function that is created again (a "
-    "lambda, a partial, jax.jit in the loop), another tree of arguments (a new dictionary key), another weak type, or "
-    "a static argument that is not equal (jax.config.update('jax_explain_cache_misses', True) logs which).",
+    "jax": "Find out what is new to jax.jit{location} (jax_explain_cache_misses logs it); the program is the same: a "
+    "function that is created again (a lambda), another tree of arguments or weak type, or an unequal static argument.",
     "other": "Find what is new to the cache each time{location}, such as a function created in the loop: the program "
     "is the same.",
 }

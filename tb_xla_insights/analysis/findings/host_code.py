@@ -179,7 +179,7 @@ def _advice(facts: Facts, dominant_class: str, code: Sequence[ScriptCode], place
     if place.has_phases:
         return (
             f"Find out what {place.name} does outside its phases (logging, metrics, a garbage collection): "
-            f"{facts.recording_advice}. Take it out of the step, or do it less often."
+            f"{facts.recording_advice}; then take it out of the step."
         )
     if place.name in compiled_phases(facts.trace):
         return f"Run less Python around the graphs of torch.compile in {place.name} (guards, arguments)."

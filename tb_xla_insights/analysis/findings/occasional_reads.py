@@ -112,7 +112,8 @@ def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
     host waits lasts until the host has launched again."""
     following = np.searchsorted(waits.end_ps, ledger.start_ps, side="right")
     start_ps = np.append(waits.start_ps, np.iinfo(np.int64).max)[following]
-    return np.clip(ledger.end_ps - np.maximum(ledger.start_ps, start_ps), 0, None)
+    since_ps: Int64 = np.clip(ledger.end_ps - np.maximum(ledger.start_ps, start_ps), 0, None)
+    return since_ps
 
 
 def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:

@@ -47,15 +47,13 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
             "delays the launch after that."
         )
     elif reads:
-        trips = _round_trips_per_step(facts)
+        what, trips = "Read a result that each step needs", _round_trips_per_step(facts)
         if trips > 1:
             at_once = f" ({facts.words.one_read})" if facts.words.one_read else ""
-            advice.append(
-                f"Fetch what a step reads in {trips} round trips at once{at_once}, after its last launch."
-            )
+            what = f"Fetch what a step reads in {trips} round trips at once{at_once},"
         advice.append(
-            "Read a result that each step needs after the next step's launch, so that the device works meanwhile"
-            f"{facts.words.or_closure}; read what is only logged every tenth step."
+            f"{what} after the next step's launch, so that the device works meanwhile{facts.words.or_closure}; read "
+            "what is only logged every tenth step."
         )
     return " ".join(advice)
 

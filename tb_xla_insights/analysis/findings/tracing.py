@@ -89,8 +89,8 @@ def _advice(facts: Facts, phase: str | None, is_undivided: bool) -> str:
     if is_undivided:
         phases = f" ({facts.words.annotation})" if facts.words.annotation else ""
         return (
-            f"Annotate the phases of the step{phases} and capture again: building is in them, other Python between "
-            f"them. Then build less ({facts.words.compiles}fewer and larger ops), or {larger}."
+            f"Annotate the phases of the step{phases} to tell building from other Python, then build less "
+            f"({facts.words.compiles}fewer and larger ops), or {larger}."
         )
     if not phase:
         return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
