@@ -58,6 +58,15 @@ DECIMALS = re.compile(r"\d\.\d{4,}")
 TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
 
 
+def test_the_shared_captures_are_of_all_frameworks(shared_traces: Path) -> None:
+    """Without them, the tests of this file read recorded and synthetic captures only."""
+    of_each_set = {folder.parent: folder for folder in CAPTURES if shared_traces in folder.parents}
+    frameworks = {
+        xi.load(str(folder)).report()["environment"]["framework"] for folder in of_each_set.values()
+    }
+    assert frameworks >= {"torch_xla", "torch_tpu", "jax", "tensorflow"}
+
+
 @pytest.fixture(scope="module", params=CAPTURES, ids=NAME)
 def loaded(request: pytest.FixtureRequest) -> xi.Session:
     return xi.load(str(request.param))

@@ -16,8 +16,8 @@ BUILDING_CLASSES = ("compile", "tracing", "python")
 it at once."""
 
 
-LATER_RUNS = " A program's later runs may be shorter than its first one; then a fix gains more."
-"""Follows a detail if `slow_first_runs` does not know how long later runs take."""
+LATER_RUNS = ", and later runs may be shorter"
+"""Follows the idle time if `slow_first_runs` does not know how long later runs take: then a fix gains more."""
 
 
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:

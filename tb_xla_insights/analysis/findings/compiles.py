@@ -96,13 +96,13 @@ def recompilation(facts: Facts) -> Finding | None:
         f"{duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken_ps, total)}"
     )
+    if has_unknown_runs and len(numbers) > 1:
+        detail += LATER_RUNS
     detail += f".{change_text(compilations, example)}"
     if example is None and variants > 1:
         detail += (
             f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
         )
-    if has_unknown_runs and len(numbers) > 1:
-        detail += LATER_RUNS
     return Finding(
         "recompilation",
         title,

@@ -114,11 +114,11 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
     detail += f" and {plural(compiles, 'compilation')} {compile_text}" if compiles else ""
     detail += (
-        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken_ps)} of it."
+        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken_ps)} of it"
         if cost
-        else "; no device idles meanwhile within its span."
+        else "; no device idles meanwhile within its span"
     )
-    detail += LATER_RUNS if has_unknown_runs and len(numbers) > 1 else ""
+    detail += f"{LATER_RUNS if has_unknown_runs and len(numbers) > 1 else ''}."
     return Finding(
         "dynamo_recompilation",
         first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),

@@ -24,9 +24,6 @@ from tb_xla_insights.units import brief_time, brief_times
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))
 """Classes of the time that pauses explain; compilations inside them are other findings' time."""
 
-_MAX_KINDS = 2
-"""The maximum number of kinds of pauses in the text."""
-
 
 def host_pause(facts: Facts) -> Finding | None:
     """Idle time in pauses (`find_pauses`), told once per kind; of kinds whose idle time no other finding explains for
@@ -49,8 +46,8 @@ def host_pause(facts: Facts) -> Finding | None:
     taken_ps: Int64 = np.sum([*taken.values()], axis=0)
     main, steps = kinds[0][0], {pause.step for pause in pauses}
     held_up = f"the host, held up {'in' if main.usual_ps else 'by'} {main.name}"
-    texts = [_kind_text(facts, of_kind) for of_kind in kinds[:_MAX_KINDS]]
-    if others := sum(map(len, kinds[_MAX_KINDS:])):
+    texts = [_kind_text(facts, kinds[0])]
+    if others := sum(map(len, kinds[1:])):
         texts.append(f"{plural(others, 'other event')} hold{'s' if others == 1 else ''} the host up")
     return Finding(
         "host_pause",

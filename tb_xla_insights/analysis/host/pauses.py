@@ -171,7 +171,12 @@ def _stretches(trace: Trace, events: Int32) -> tuple[Int32, Int64, Int64, Int64]
     is_recorded = segments.row >= 0
     is_script = np.isin(segments.class_index, _SCRIPT_CLASSES)
     is_own = is_script | np.isin(segments.class_index, _TRANSFERS)
-    is_own &= ~(is_recorded & has_tag(trace, "blocks")[trace.metadata_index[segments.row]])
+    metadata = trace.metadata_index[segments.row]
+    is_own &= ~(is_recorded & has_tag(trace, "blocks")[metadata])
+    # The script waits in its annotations and functions; in its own events the runtime waits for devices.
+    waits_in_runtime = segments.class_index == CLASS_INDEX["wait"]
+    waits_in_runtime &= ~trace.annotation_mask[segments.row] & ~has_tag(trace, "python_tracer")[metadata]
+    is_own &= ~(is_recorded & waits_in_runtime)
     is_own &= ~is_recorded | trace.is_on_lines(segments.row, trace.lines_with("driving"))
     own = np.flatnonzero(is_own)
     own = own[nearest_enclosing(trace.parent, segments.row[own], events) < 0]
