@@ -22,8 +22,8 @@ from webstore import Answer, Request, WebStore, web_store
 MS = 10**9
 HOSTS, FIRST_HOSTS, LATE, REFUSED = 64, 8, 40, 50
 SESSION = "/logs/run/plugins/profile/pod"
-TIMEOUT_MS = 60_000
-"""How long the browser waits for a change that takes a moment on an idle machine."""
+TIMEOUT_MS = 240_000
+"""How long the browser waits for hosts to be read, which takes up to half a minute on an idle machine."""
 
 
 @dataclass
