@@ -3,6 +3,8 @@
 # make sanitize      tests of everything that reads files, with kernels that check indices, addresses, undefined behaviour
 # make fuzz          tests with generated captures, texts and requests, until Ctrl-C or for MINUTES=…; failures are in
 #                    build/fuzz/failures
+# make golden        compares what all commands and routes answer with what a commit answers, byte by byte: make golden
+#                    BASE=main~3 (the last commit); for changes of the structure that must not change answers
 # make schema        generates JSON Schemas, docs/report.md, the page's types and tables
 # make pictures      takes the pictures of the README and the guides from the demo, in a browser
 # make docs          builds the documentation as a site, in build/site
@@ -17,11 +19,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test checks lint types unit page browser sanitize fuzz matrix schema pictures docs bench wheel reproducible ranges clean
+.PHONY: demo test checks lint types unit page browser sanitize fuzz matrix golden schema pictures docs bench wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
 ROUNDS ?= 3
+BASE ?= HEAD
 MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
 RANGES ?=
@@ -113,6 +116,9 @@ matrix: .venv/installed
 
 schema: .venv/installed-test
 	$(BIN)/python -m docs.schema.generate
+
+golden: .venv/installed-test
+	$(BIN)/python tests/golden/gate.py "$(BASE)"
 
 pictures: .venv/installed-test frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
