@@ -77,12 +77,6 @@ def only_what_the_sentence_before_names_is_this_wait(report: Report) -> bool:
     return verdict["fix"] is None or "this wait" not in verdict["details"]
 
 
-def nothing_stands_out_only_where_no_cause_is_named(report: Report) -> bool:
-    verdict = report["verdict"]
-    names_cause = any(part in verdict["headline"] for part in ("; mostly ", "; above all "))
-    return not (names_cause and "Nothing in this capture" in verdict["details"])
-
-
 def who_idles_between_programs_has_no_small_ones_without_idle_time(report: Report) -> bool:
     small = finding(report, "many_small_executions")
     return not small or "between programs" not in report["verdict"]["headline"] or "idles" in small["detail"]
@@ -97,7 +91,6 @@ RULES: tuple[Callable[[Report], bool], ...] = (
     no_step_gets_longer_by_a_fix,
     the_verdicts_steps_join,
     only_what_the_sentence_before_names_is_this_wait,
-    nothing_stands_out_only_where_no_cause_is_named,
     who_idles_between_programs_has_no_small_ones_without_idle_time,
 )
 

@@ -87,13 +87,13 @@ def test_time_per_step_is_a_mean_over_cores() -> None:
 
 def test_a_step_before_the_first_run_does_not_lower_the_idle_time_of_a_step() -> None:
     """Five steps load for 900 us each, beside the run of 100 us of the step before; the first one before any run."""
-    simulation = Simulation()
-    for number in range(5):
-        begin = simulation.now
+
+    def step(simulation: Simulation, _: int) -> None:
         simulation.host("data_loading", 900)
         simulation.launch(100, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number)
-    finding = findings(simulation.tpu.trace())["input_bound"]
+
+    trace, _ = simulate(5, step)
+    finding = findings(trace)["input_bound"]
     idle_us = re.search(r"idles ([\d.]+)\u202fms a step", finding.detail)
     assert idle_us is not None
     assert float(idle_us[1]) == pytest.approx(0.8, rel=0.02)

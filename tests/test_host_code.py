@@ -8,7 +8,7 @@ import pytest
 from captures import real_trace, session
 from launching import US, Tpu
 from loops import STEP, findings, loop
-from simulated import LATENCY, Simulation
+from simulated import LATENCY, Simulation, simulate
 
 from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.findings.facts import Facts
@@ -166,14 +166,14 @@ def test_pauses_of_several_kinds_are_counted_together() -> None:
 
 def test_a_wait_of_the_runtime_is_no_pause() -> None:
     """Before a launch, the runtime waits for the run of the step before, which took longer once."""
-    simulation = Simulation()
-    for number in range(8):
-        begin = simulation.now
+
+    def step(simulation: Simulation, number: int) -> None:
         simulation.host("forward", 100)
         simulation.host("TensorCollectionBarrier", 3000 if number == 4 else 50)
         simulation.launch(300, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number)
-    assert "Training_Step" not in [pause.name for pause in find_pauses(simulation.tpu.trace())]
+
+    trace, _ = simulate(8, step)
+    assert "Training_Step" not in [pause.name for pause in find_pauses(trace)]
 
 
 def test_a_name_is_not_that_of_all_pauses() -> None:

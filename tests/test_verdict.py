@@ -132,21 +132,6 @@ def test_a_finding_without_a_significant_gain_is_not_named(gain: float | None) -
 
 
 @pytest.mark.parametrize(
-    ("by_class", "headline", "details"),
-    [
-        ({"tracing": 90}, f"mostly it waits for {BUILDING}.", ""),
-        ({"wait": 20, "tracing": 20}, "the rest has many causes.", "Nothing in this capture stands out."),
-    ],
-)
-def test_nothing_stands_out_where_the_headline_names_no_cause(
-    by_class: dict[str, int], headline: str, details: str
-) -> None:
-    report = report_with()
-    report["gaps"]["by_class_ps"] = by_class
-    assert sentences(report) == (f"The TPU core works 50 % of the time; {headline}", details)
-
-
-@pytest.mark.parametrize(
     ("devices", "text"),
     [
         ([device()], "The TPU core works 50 % of the time; mostly it waits for"),

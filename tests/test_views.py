@@ -107,7 +107,7 @@ class TestOverview:
         sentence = views.overview(session(capture(work)))["verdict"]
         assert (sentence["severity"], sentence["text"].replace("\u202f", " ")) == (
             "warning",
-            "The TPU core works for 0.080 ns, too briefly to tell more. Nothing in this capture stands out.",
+            "The TPU core works for 0.080 ns, too briefly to tell more.",
         )
 
     def test_a_capture_without_devices_and_steps(self) -> None:

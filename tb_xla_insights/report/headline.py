@@ -200,14 +200,6 @@ def _launches_single_operations(report: Row) -> bool:
     return not report["executions"] and kinds_ps["starved"] + kinds_ps["queued"] > 0
 
 
-def _activities(report: Row) -> dict[str, str]:
-    """What the host does, by class: phrases that follow `the host`, in the terms of the capture's framework."""
-    activities = host_activities(report["environment"]["framework"])
-    if _launches_single_operations(report):
-        return activities | {"dispatch": "launches operations one by one"}
-    return activities
-
-
 def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
     """`wait`, `for the host, which builds the graph`: what the largest part of the idle time goes to, after its verb,
     and its share of all time in which devices wait; of the gaps, or of the steps (`in_steps`)."""
@@ -234,4 +226,5 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
         return "wait", "as the host does", share
     if name == "unrecorded":
         return "wait", f"for {UNSHOWN_HOST}", share
-    return "wait", f"for the host, which {_activities(report)[name]}", share
+    activity = host_activities(report["environment"]["framework"])[name]
+    return "wait", f"for the host, which {activity}", share

@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.data import loading_advice
 from tb_xla_insights.analysis.findings.finding import OWN_WORK
-from tb_xla_insights.analysis.findings.worth import NO_FAULT
+from tb_xla_insights.analysis.findings.worth import NO_FAULT, RECOMPILATIONS
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs
@@ -19,11 +19,6 @@ from tb_xla_insights.report.verdict_findings import NamedFindings, computes_most
 from tb_xla_insights.units import brief_time, rounded_share, time_text
 
 Row = Mapping[str, Any]
-
-_REASONS = ("; mostly ", "; above all ", "; what ", "nothing stands out")
-"""Parts of headlines that say what devices wait for, that it is not known, or that there is nothing."""
-
-_RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 
 
 def details(report: Row, named: NamedFindings, headline: str) -> str:
@@ -40,12 +35,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
         device_sentence(report, named) if is_the_story(report) else outside_details(report),
         *_limitations(report, named),
     ]
-    return " ".join(filter(None, sentences)) or _fallback(headline)
-
-
-def _fallback(headline: str) -> str:
-    """A sentence if there is nothing to add to the headline; none if that says what devices wait for."""
-    return "" if any(part in headline for part in _REASONS) else "Nothing in this capture stands out."
+    return " ".join(filter(None, sentences))
 
 
 def _without_devices(report: Row) -> str:
@@ -142,4 +132,4 @@ def is_warm_up(report: Row) -> bool:
         for finding in report["findings"]
         for id_ in (finding["id"], *finding["evidence"].get("repeated_findings", ()))
     }
-    return 2 * report["gaps"]["by_class_ps"].get("compile", 0) > idle_ps and not ids & set(_RECOMPILATIONS)
+    return 2 * report["gaps"]["by_class_ps"].get("compile", 0) > idle_ps and not ids & set(RECOMPILATIONS)

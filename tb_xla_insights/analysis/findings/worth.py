@@ -42,6 +42,9 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
+RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+"""Findings about compilations after the warm-up."""
+
 _MIN_GAIN = {
     "input_bound": WARNING_SHARE,
     **dict.fromkeys(

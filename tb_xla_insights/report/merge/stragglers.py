@@ -12,6 +12,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
 from tb_xla_insights.analysis.findings.worth import (
     NO_FAULT,
+    RECOMPILATIONS,
     finding_kind,
     has_nothing_to_fix,
     severity_of_finding,
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
 
 _EXPOSED = "exposed_collectives"
 
-_RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 _COMPILING = ("compile", "dynamo")
-"""The causes of lateness that these findings describe."""
+"""The causes of lateness that RECOMPILATIONS describe."""
 
 _WAITING = " of that is waiting for others."
 """The end of the detail of exposed collectives if hosts are compared."""
@@ -45,8 +45,8 @@ _WAITING = " of that is waiting for others."
 _FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
     "python": ("host_code", "host_pause"),
-    "compile": _RECOMPILATIONS,
-    "dynamo": _RECOMPILATIONS,
+    "compile": RECOMPILATIONS,
+    "dynamo": RECOMPILATIONS,
     "tracing": ("tracing_bound",),
     "sync_prepare": ("dispatch_overhead",),
     "dispatch": ("dispatch_overhead",),
@@ -111,7 +111,7 @@ def _without_straggler_causes(
         if _is_straggler_cause(finding.evidence, straggler.evidence)
         and (finding.id in ids or _only_reports_idle_time(finding))
     ]
-    recompilation = next((finding for finding in removed_findings if finding.id in _RECOMPILATIONS), None)
+    recompilation = next((finding for finding in removed_findings if finding.id in RECOMPILATIONS), None)
     if recompilation:
         reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
         reason = detail_after_colon(reason)
