@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from random import Random
+from shutil import copyfile
 
 from captures import space_of
 from golden.outputs import REPORT_ONLY
@@ -27,30 +28,30 @@ def write_sessions(logdir: Path) -> None:
     )
     for folder in recorded:
         name = str(folder.relative_to(ROOT)).partition("/plugins/")[0].replace("/", "-")
-        _link(logdir, name, {path.name: path for path in folder.iterdir()})
+        _copy(logdir, name, {path.name: path for path in folder.iterdir()})
     hosts = [path for folder in recorded for path in sorted(folder.glob("*.xplane.pb"))]
     pick = Random(1)
     for number in range(MIXTURES):
         chosen = pick.sample(hosts, pick.randint(2, MAX_HOSTS))
-        _link(logdir, f"mixture{number}", {f"h{index}.xplane.pb": path for index, path in enumerate(chosen)})
+        _copy(logdir, f"mixture{number}", {f"h{index}.xplane.pb": path for index, path in enumerate(chosen)})
     for seed in range(RANDOM_SESSIONS + MERGED_SESSIONS):
         name = f"{'random' if seed < RANDOM_SESSIONS else REPORT_ONLY}{seed}"
         _write_random_hosts(logdir / name / "plugins/profile/s", Random(seed))
     for path in logdir.rglob("*"):
-        os.utime(path, (START_S, START_S), follow_symlinks=False)
+        os.utime(path, (START_S, START_S))
 
 
-def _link(logdir: Path, name: str, files: dict[str, Path]) -> None:
-    """Links the files of a session, and the text files beside the logdirs that they are from."""
+def _copy(logdir: Path, name: str, files: dict[str, Path]) -> None:
+    """Copies the files of a session, and the text files beside the logdirs that they are from."""
     run = logdir / name
     folder = run / "plugins/profile/s"
     folder.mkdir(parents=True)
     for file_name, path in files.items():
-        (folder / file_name).symlink_to(path)
+        copyfile(path, folder / file_name)
     for text in {
         text.name: text for path in files.values() for text in path.parents[3].glob("*.txt")
     }.values():
-        (run / text.name).symlink_to(text)
+        copyfile(text, run / text.name)
 
 
 def _write_random_hosts(folder: Path, pick: Random) -> None:
