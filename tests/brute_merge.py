@@ -185,7 +185,7 @@ def executions(traces: Traces) -> Rows:
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.program, run.join), []).append(run)
-    host_rows = [row for trace in traces for row in of_host(executions_report, trace)]
+    host_rows: Rows = [{**row} for trace in traces for row in executions_report(trace)]
     rows = [
         {"program": program, "join": join}
         | run_sums(group, [row for row in host_rows if (row["program"], row["join"]) == (program, join)])
@@ -200,7 +200,7 @@ def programs(traces: Traces) -> Rows:
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.program, []).append(run)
-    host_rows = [row for trace in traces for row in of_host(programs_report, trace)]
+    host_rows: Rows = [{**row} for trace in traces for row in programs_report(trace)]
     rows = []
     for program, group in groups.items():
         joins = Counter(run.join for run in group)
@@ -245,7 +245,7 @@ def spread(name: str, runs_by_host: list[list[Run]]) -> Row:
 
 def launching(traces: Traces) -> Row:
     """The report's `launching`."""
-    rows = [of_host(launching_report, trace) for trace in traces]
+    rows: list[Any] = [launching_report(trace) for trace in traces]
     fixed, leads = ([row[name] for row in rows if row[name]] for name in ("fixed", "lead"))
     result: Row = {"fixed": None, "lead": None}
     if fixed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Event, capture, real_trace, session, thread
+from captures import Event, capture, real_trace, thread
 from cpu_runs import (
     CALL,
     COMPLETION,
@@ -331,9 +331,9 @@ def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
     assert len(launches) == 2
     assert launches.runs.launch.tolist() == [0, 1, 0, 1]
     assert launches.runs.join.tolist() == [EXACT, ORDERED, EXACT, ORDERED]
-    (row,) = programs_report(session(trace))
+    (row,) = programs_report(trace)
     assert (row["launches"], row["count"]) == (2, 4)
-    rows = executions_report(session(trace))
+    rows = executions_report(trace)
     assert sum(row["launches"] for row in rows) == 2
 
 

@@ -30,7 +30,7 @@ COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)
 def test_table_of_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
     rows: dict[str, Any] = {
-        row["program"]: row for row in executions_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
+        row["program"]: row for row in executions_report(demo(f"synthetic_dynamo_issue_{mode}"))
     }
     truth = dynamo_issue.truth(mode).executions
     assert len(rows) == len(truth)
@@ -64,7 +64,7 @@ def test_a_row_per_program_and_join() -> None:
     loop.launch(0, (10, 5), (20, 10), program="train(7)", cores=(0, 1))
     loop.launch(40, (50, 5), (60, 10), program="train(18446744073709551615)", cores=(0, 1))
     loop.runs[1].insert(0, ("train(7)", 0, 5 * US, {}))  # its call is before the capture
-    rows: Any = executions_report(session(loop.trace()))
+    rows: Any = executions_report(loop.trace())
     assert [(row["program"], row["join"], row["launches"], row["count"]) for row in rows] == [
         ("train", "exact", 2, 4),
         ("train", "none", 0, 1),
@@ -83,7 +83,7 @@ def test_runs_launched_before_the_capture_do_not_decide_what_launches_a_program(
     loop.main, loop.executor = (
         [event for event in events if event[1] >= 300 * US] for events in (loop.main, loop.executor)
     )
-    (row,) = programs_report(session(loop.trace()))
+    (row,) = programs_report(loop.trace())
     assert (row["kind"], row["joins"]) == ("lazy", {"ordered": 2, "none": 3})
 
 
@@ -100,7 +100,7 @@ def launched_before_the_capture(runs: int = 1) -> Tpu:
 def test_runs_without_a_launch_count_in_no_mean_or_range_of_overhead() -> None:
     """The totals have all runs, and zero queue time and overhead of these."""
     row: Any
-    (row,) = programs_report(session(launched_before_the_capture().trace()))
+    (row,) = programs_report(launched_before_the_capture().trace())
     assert [row[column] // US for column in COLUMNS] == [750, 550, 0, 200]
     assert row["spread"]["overhead_ps"] == dict.fromkeys(("min", "median", "max"), 50 * US)
     assert (row["spread"]["host_ps"]["max"], row["spread"]["device_ps"]["max"]) == (150 * US, 150 * US)
@@ -112,7 +112,7 @@ def test_runs_without_a_launch_count_in_no_mean_or_range_of_overhead() -> None:
 def test_queue_time_and_overhead_are_unknown_if_no_launch_is_known() -> None:
     loop = launched_before_the_capture()
     loop.main, loop.executor = [], []
-    row = programs_report(session(loop.trace()))[0]
+    row = programs_report(loop.trace())[0]
     assert row["joins"] == {"none": 5}
     means = mean_run(row)
     assert [means[column] for column in COLUMNS] == [None, 110 * US, None, None]
@@ -167,8 +167,7 @@ def test_queue_time_microsecond_by_microsecond(calls: list[tuple[int, int, int, 
 
 def test_tpu_with_a_full_queue_has_little_overhead(shared_traces: Path) -> None:
     rows = {
-        row["program"]: row
-        for row in executions_report(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+        row["program"]: row for row in executions_report(real_trace(shared_traces / "public/tpu_v6e_jax"))
     }
     row = rows["jit_f"]
     assert (row["launches"], row["count"], row["join"]) == (100, 400, "exact")
@@ -182,7 +181,7 @@ def test_sums_of_real_runs(shared_traces: Path, scenario: str) -> None:
     times, launches = find_run_times(trace), find_launches(trace)
     assert (times.host_ps == times.device_ps + times.queue_ps + times.overhead_ps).all()
     assert min(times.queue_ps.min(), times.overhead_ps.min()) >= 0
-    rows = executions_report(session(trace))
+    rows = executions_report(trace)
     assert sum(row["count"] for row in rows) == sum(len(device.runs) for device in trace.devices)
     assert sum(row["host_ps"] for row in rows) == times.host_ps.sum()
     assert max(row["launches"] for row in rows) <= len(launches)
@@ -195,7 +194,7 @@ def test_fixed_cost_is_robust() -> None:
     ):
         start = number * 1000
         loop.launch(start, (start + 10, 5), (start + 10 + wait, duration))
-    fit = fixed_cost(session(loop.trace()))
+    fit = fixed_cost(loop.trace())
     assert fit is not None
     assert fit["runs"] == 6
     assert fit["fixed_ps"] == pytest.approx(30 * US, rel=0.1)  # the slow last run has no influence
@@ -208,7 +207,7 @@ def test_queued_runs_do_not_count_for_the_fixed_cost() -> None:
         start = number * 1000
         loop.launch(start, (start + 10, 5), (start + 40, 50 * number + 50))
         loop.launch(start + 20, (start + 25, 5), (start + 90 + 50 * number, 40))
-    fit = fixed_cost(session(loop.trace()))
+    fit = fixed_cost(loop.trace())
     assert fit is not None
     assert fit["runs"] == 4
     assert fit["fixed_ps"] == pytest.approx(30 * US)
@@ -216,7 +215,7 @@ def test_queued_runs_do_not_count_for_the_fixed_cost() -> None:
 
 def test_all_runs_count_for_the_fixed_cost_if_most_queue(shared_traces: Path) -> None:
     """In this capture only the first few executions did not queue, and these load the program for seconds."""
-    fit = fixed_cost(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    fit = fixed_cost(real_trace(shared_traces / "public/tpu_v6e_jax"))
     assert fit is not None
     assert (fit["runs"], fit["fixed_ps"] < 10 * US) == (414, True)
 
@@ -226,7 +225,7 @@ def test_spread_of_a_programs_runs() -> None:
     for number, duration in enumerate((30, 10, 20, 90)):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + 10, duration))
     row: Any
-    (row,) = executions_report(session(loop.trace()))
+    (row,) = executions_report(loop.trace())
     assert row["spread"]["device_ps"] == {"min": 10 * US, "median": 20 * US, "max": 90 * US}
     assert all(spread["min"] * 4 <= row[name] <= spread["max"] * 4 for name, spread in row["spread"].items())
 
@@ -237,14 +236,14 @@ def test_fixed_cost_has_no_negative_slope() -> None:
     for number, (overhead, duration) in enumerate(((30, 10), (20, 20), (10, 30))):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + overhead, duration))
     median = int(np.median(find_run_times(loop.trace()).overhead_ps))
-    assert fixed_cost(session(loop.trace())) == {"fixed_ps": median, "slope": 0.0, "runs": 3}
+    assert fixed_cost(loop.trace()) == {"fixed_ps": median, "slope": 0.0, "runs": 3}
 
 
 def test_two_executions_have_no_fixed_cost() -> None:
     loop = Tpu()
     loop.launch(0, (10, 5), (20, 10))
     loop.launch(100, (110, 5), (120, 10))
-    assert fixed_cost(session(loop.trace())) is None
+    assert fixed_cost(loop.trace()) is None
 
 
 def test_robust_line() -> None:

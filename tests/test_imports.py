@@ -19,6 +19,7 @@ LAYERS = [
     "arrays page",
     "xplane",
     "catalog",
+    "columns",
     "schema",
     "tables",
     "trace",

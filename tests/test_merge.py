@@ -18,7 +18,8 @@ from merging import Row, merged, renamed
 from test_report_random import any_gpus, any_session
 
 from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS
-from tb_xla_insights.analysis.weighted import weighted_mean, weighted_median
+from tb_xla_insights.columns.merge import MergedTable
+from tb_xla_insights.columns.weighted import weighted_mean, weighted_median
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
@@ -26,8 +27,8 @@ from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.sections import shifted
 from tb_xla_insights.report.merge.small_keys import merge_compiles
-from tb_xla_insights.report.merge.tables import MergedPrograms
 from tb_xla_insights.report.summary import HostSummary, summarise
+from tb_xla_insights.schema.launches import Program
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -249,25 +250,25 @@ def test_the_kind_of_a_program_is_that_of_most_runs_with_a_known_launch(
 ) -> None:
     sums: Row = dict.fromkeys(TIME_COLUMNS, 0)
     spread = {column: {"min": 0, "median": 0, "max": 0} for column in TIME_COLUMNS}
-    merger: MergedPrograms[Any] = MergedPrograms("program")
+    table = MergedTable(Program)
     for host, (kind_on_host, joins) in enumerate(runs):
-        row: Row = {"program": "p", "program_ids": [], "kind": kind_on_host, "joins": joins, "spread": spread}
-        merger.add((host,), [row | sums | {"launches": 0, "count": sum(joins.values()), "causes": []}])
-    assert [row["kind"] for row in merger.rows()] == [kind]
+        row: Any = {"program": "p", "program_ids": [], "kind": kind_on_host, "joins": joins, "spread": spread}
+        table.add(host, [row | sums | {"launches": 0, "count": sum(joins.values()), "causes": []}])
+    assert [row["kind"] for row in table.rows("device_ps")] == [kind]
 
 
 def test_ranges_of_overhead_are_those_of_runs_whose_launch_is_known() -> None:
     """One host recorded no launches: only its device times count."""
-    merger: MergedPrograms[Any] = MergedPrograms("program")
+    table = MergedTable(Program)
     for host, (join, times) in enumerate({"none": (0, 9), "exact": (5, 7)}.items()):
         spreads = (
             (column, dict.fromkeys(("min", "median", "max"), times[column == "device_ps"]))
             for column in TIME_COLUMNS
         )
-        row: Row = dict.fromkeys((*TIME_COLUMNS, "launches", "count"), 3)
+        row: Any = dict.fromkeys((*TIME_COLUMNS, "launches", "count"), 3)
         row |= {"program": "p", "program_ids": [], "kind": "lazy", "joins": {join: 3}, "causes": []}
-        merger.add((host,), [row | {"spread": dict(spreads)}])
-    [merged_row] = merger.rows()
+        table.add(host, [row | {"spread": dict(spreads)}])
+    [merged_row] = table.rows("device_ps")
     assert merged_row["spread"]["overhead_ps"] == {"min": 5, "median": 5, "max": 5}
     assert merged_row["spread"]["device_ps"] == {"min": 7, "median": 7, "max": 9}
 

@@ -1016,6 +1016,12 @@ export interface EventTime {
 
 /** All runs of a program. */
 export interface ExecutionRow {
+  /** Name of the program. */
+  program: string;
+  /** Ids of the programs with that name, decimal strings. */
+  program_ids: string[];
+  /** What launched most of the runs whose launch is known; `other` if none is. */
+  kind: ExecutionKind;
   /** Number of execute calls; a call that runs on several cores counts once. */
   launches: number;
   /** Number of runs; one per core. */
@@ -1028,14 +1034,8 @@ export interface ExecutionRow {
   queue_ps: number;
   /** The rest of `host_ps`. */
   overhead_ps: number;
-  /** Ids of the programs with that name, decimal strings. */
-  program_ids: string[];
-  /** What launched most of the runs whose launch is known; `other` if none is. */
-  kind: ExecutionKind;
   /** Minimum, median and maximum over the runs. */
   spread: Spreads;
-  /** Name of the program. */
-  program: string;
   /** Number of runs by how they were joined to launches. */
   joins: Partial<Record<Join, number>>;
   /** Why it was executed, from a debug log beside the capture. */

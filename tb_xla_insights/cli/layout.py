@@ -20,8 +20,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tb_xla_insights.columns.head import LAST_PRIORITY
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.tables.definition import LAST_PRIORITY, Column
+from tb_xla_insights.tables.definition import Column
 from tb_xla_insights.units import MISSING
 
 NO_BREAK_SPACE = "\u00a0"

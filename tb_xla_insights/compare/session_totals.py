@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.analysis.launches.executions import Floats
+from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.compare.executions import ProgramExecutions
 from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.launch_rows import mean_times
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.view_data import sum_of_runs, view_data_of_hosts
+from tb_xla_insights.schema.common import Sums
+from tb_xla_insights.schema.launches import known_runs
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
+    from tb_xla_insights.schema.common import ByClass, ExecutionKind
     from tb_xla_insights.schema.compare import ComparedSession, ProgramTotals, Totals
 
 Row = Mapping[str, Any]
@@ -120,7 +123,7 @@ class SessionTotals:
     def programs(self) -> dict[str, ProgramTotals]:
         """Kind and totals of each program, over its rows of `executions` of all joins."""
         return {
-            name: {"kind": rows[0]["kind"], **execution_sums(rows)}
+            name: {"kind": rows[0]["kind"], **merged_row(Sums, rows)}
             for name, rows in self._rows_of_programs.items()
         }
 
@@ -134,7 +137,7 @@ class SessionTotals:
     def mean_times(self, program: str) -> dict[str, int | None]:
         """The mean times of a run of a program (`report.launch_rows.mean_times`); empty if it does not run."""
         rows = self._rows_of_programs.get(program)
-        return mean_times(execution_sums(rows), _known_runs(rows)) if rows else {}
+        return mean_times(merged_row(Sums, rows), _known_runs(rows)) if rows else {}
 
     def executions_of(self, program: str) -> ProgramExecutions:
         """Returns the executions of a program that runs in this session."""
@@ -274,7 +277,7 @@ class SessionTotals:
                 "listed_ps": gaps["listed_ps"],
                 "by_class_ps": gaps["by_class_ps"],
             },
-            "executions": execution_sums(report["executions"]),
+            "executions": merged_row(Sums, report["executions"]),
             "compiles": {
                 "count": len(compiles),
                 "after_warm_up": sum(not row["warm_up"] for row in compiles),
@@ -304,21 +307,9 @@ class SessionTotals:
         }
 
 
-def execution_sums(rows: Sequence[Row]) -> Sums:
-    """Returns the sums of rows of `executions`."""
-    return {
-        "launches": _sum(rows, "launches"),
-        "count": _sum(rows, "count"),
-        "host_ps": _sum(rows, "host_ps"),
-        "device_ps": _sum(rows, "device_ps"),
-        "queue_ps": _sum(rows, "queue_ps"),
-        "overhead_ps": _sum(rows, "overhead_ps"),
-    }
-
-
 def _known_runs(rows: Sequence[Row]) -> int:
     """Returns the number of runs whose launch is known."""
-    return _sum([row for row in rows if row["join"] != "none"], "count")
+    return sum(map(known_runs, rows))
 
 
 def _sum(rows: Sequence[Row], key: str) -> int:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import find_run_times, launching_report, runs_on
+from tb_xla_insights.analysis.launches.executions import find_run_times, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES, WAIT
+from tb_xla_insights.columns.merge import merged_by
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.report.figures import joins_text
+from tb_xla_insights.report.host_document import launching as launching_of
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.merge.small_keys import merge_launching
-from tb_xla_insights.report.merge.tables import MergedPrograms
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
@@ -30,15 +30,14 @@ from tb_xla_insights.report.view_data import (
     sum_of_runs,
     view_data_of_hosts,
 )
+from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.common import ExecutionKind
     from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
     from tb_xla_insights.schema.launches import Launching, Program
     from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
-_SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MAX_RUNS = 2000
 _MAX_PROGRAM_PAIRS = 50
 _MAX_DEVICE_CHOICES = 16
@@ -115,15 +114,10 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
         }
         for row in programs
     ]
-    kinds: dict[ExecutionKind, Any] = {}
-    for row in rows:
-        sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
-        for name in _SUMMED_KEYS:
-            sums[name] += row[name]
     between = _idle_between(session, device_ids)
     return {
         "executions": rows,
-        "kinds": kinds,
+        "kinds": merged_by(Sums, "kind", rows),
         "core_steps": core_steps,
         "fixed": launching["fixed"],
         "between": between[:_MAX_PROGRAM_PAIRS],
@@ -140,15 +134,7 @@ def _programs_and_launching(
     if device_ids is None:
         report = whole_report(session)
         return report["programs"], report["launching"]
-    hosts = [
-        SessionTrace(session.name, session.path, [trace])
-        for trace in session.traces
-        if any(device.id in device_ids for device in trace.devices)
-    ]
-    programs: MergedPrograms[Program] = MergedPrograms("program")
-    for number, host in enumerate(hosts):
-        programs.add((number,), program_rows(host, device_ids))
-    return programs.rows(), merge_launching([launching_report(host, device_ids) for host in hosts])
+    return program_rows(session, device_ids), launching_of(session, device_ids)
 
 
 def _runs_in_steps(session: SessionTrace, device_ids: _DeviceIds) -> tuple[int | None, Counter[str]]:

@@ -25,16 +25,18 @@ from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.columns.merge import merged, merged_row
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.schema.launches import Execution, Launching, Program
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.launches import EarlyExecution, Execution, Program
+    from tb_xla_insights.schema.launches import EarlyExecution
     from tb_xla_insights.schema.parts import ExplainedFindingKeys, PropagationKeys, SummaryKeys
     from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
@@ -97,7 +99,7 @@ def host_report(
         "findings": partial(findings_report, session, sidecars),
         "executions": partial(execution_rows, session),
         "programs": partial(program_rows, session),
-        "launching": partial(launching_report, session),
+        "launching": partial(launching, session),
         "early_executions": partial(_early_executions, session),
         "compiles": partial(compiles_report, session, sidecars.causes),
         "transfers": partial(transfers_report, session),
@@ -161,13 +163,26 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
 def execution_rows(session: SessionTrace) -> list[Execution]:
     """The report's `executions`, with `causes` from a debug log."""
     causes = causes_by_program(session, read_sidecars(session).executions)
-    return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(session)]
+
+    def of_host(trace: Trace) -> list[Execution]:
+        return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(trace)]
+
+    return merged(Execution, map(of_host, session.traces), "device_ps")
 
 
 def program_rows(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
     """The report's `programs`, with `causes` from a debug log; `devices` (ids) restricts them to the runs on these."""
     causes = causes_by_program(session, read_sidecars(session).executions)
-    return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(session, devices)]
+
+    def of_host(trace: Trace) -> list[Program]:
+        return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(trace, devices)]
+
+    return merged(Program, map(of_host, session.traces), "device_ps")
+
+
+def launching(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
+    """The report's `launching`; `devices` (ids) restricts it to the runs on these."""
+    return merged_row(Launching, (launching_report(trace, devices) for trace in session.traces))
 
 
 def _early_executions(session: SessionTrace) -> list[EarlyExecution]:

@@ -8,6 +8,7 @@ from typing import Any
 from tb_xla_insights import units
 from tb_xla_insights.report.compile_text import compile_state, difference_text
 from tb_xla_insights.report.figures import joins_text
+from tb_xla_insights.schema.launches import known_runs
 
 Row = Mapping[str, Any]
 
@@ -17,12 +18,12 @@ _MAX_STEADY_RATIO = 1.1
 
 def mean_run(program: Row) -> Row:
     """The program with mean times of a run; the spread of device times is empty if they are nearly equal."""
-    known, spread = program["count"] - program["joins"].get("none", 0), program["spread"]
+    spread = program["spread"]
     device = spread["device_ps"]
     is_steady = device["max"] <= _MAX_STEADY_RATIO * device["median"]
     return {
         **program,
-        **mean_times(program, known),
+        **mean_times(program, known := known_runs(program)),
         "device_spread": "" if is_steady else _spread_text(device),
         "overhead_spread": _spread_text(spread["overhead_ps"]) if known > 1 else "",
         "join": joins_text(program["joins"]),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
+
+from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.merge import rows_of
+from tb_xla_insights.columns.rules import key, mean, median, of_first, total
 
 Lost = Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"]
 
@@ -12,21 +16,21 @@ Lost = Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "op
 class AnnotationTotals(TypedDict):
     """Sums over the capture for one path of annotations or scopes."""
 
-    path: str
+    path: Annotated[str, Head("Annotation")]
     """Names from the outermost one, joined by `/`."""
     kind: Literal["annotation", "scope"]
     """`scope`: a function or name scope of JAX or TensorFlow without an annotation."""
-    count: int
+    count: Annotated[int, Head("Count", priority=4)]
     """Number of events on the host."""
-    host_ps: int
+    host_ps: Annotated[int, Head("Host")]
     """Host time, summed over threads."""
-    device_ps: int
+    device_ps: Annotated[int, Head("Device")]
     """Own time of its ops on all devices, with those of the paths inside."""
-    device_ops: int
+    device_ops: Annotated[int, Head("Device ops", priority=2)]
     """Number of its ops."""
-    executions: int
+    executions: Annotated[int, Head("Launches", priority=1)]
     """Number of launches of programs with its ops."""
-    lost: Lost | None
+    lost: Annotated[Lost | None, Head("Lost", priority=3)]
     """Why no op carries its name; `null` if one does, or if the framework never names ops after annotations."""
 
 
@@ -40,35 +44,35 @@ class Annotation(AnnotationTotals):
 class ProgramOrder(TypedDict):
     """How the annotations of one program interleave on the device."""
 
-    program: str
+    program: Annotated[str, key, Head("Program", "code")]
     """Name of the program."""
-    program_id: str
+    program_id: Annotated[str, key]
     """Id of the program."""
-    executions: int
+    executions: Annotated[int, total, Head("Executions", priority=3)]
     """Number of executions."""
-    device_ps: int
+    device_ps: Annotated[int, total, Head("Device")]
     """Own time of its ops."""
-    runs: int
+    runs: Annotated[int, median("executions"), Head("Runs of phases", priority=1)]
     """Median number of uninterrupted sequences of ops of one phase in an execution."""
-    phases: int
+    phases: Annotated[int, median("executions"), Head("Phases", priority=2)]
     """Number of different phases; ops without a phase count as one."""
-    inversion_share: float
+    inversion_share: Annotated[float, mean("device_ps"), Head("Inverted")]
     """Share of device time in sequences that begin after a later phase has begun."""
 
 
 class UnannotatedOp(TypedDict):
     """Ops without an annotation that do the same operation for the same line of Python."""
 
-    op: str
+    op: Annotated[str, key, Head("Op", "code")]
     """The operation: that of the op name, else the opcode."""
-    source: str
+    source: Annotated[str, key, Head("Line", priority=2)]
     """Their line of Python; empty if unknown."""
-    state: Literal["bare", "none"]
+    state: Annotated[Literal["bare", "none"], key, Head("Scope", priority=1)]
     """`bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op
     name."""
-    device_ps: int
+    device_ps: Annotated[int, total, Head("Time")]
     """Own time."""
-    count: int
+    count: Annotated[int, total]
     """Number of events."""
 
 
@@ -84,67 +88,67 @@ class SharedPart(TypedDict):
 class SharedOp(TypedDict):
     """An op that consists of several annotations' ops, such as a fusion."""
 
-    op: str
+    op: Annotated[str, key, Head("Op", "code")]
     """The operation: that of the op name, else the opcode."""
-    name: str
+    name: Annotated[str, key]
     """Name of the op in its program."""
-    source: str
+    source: Annotated[str, key, Head("Line", priority=1)]
     """Its line of Python; empty if unknown."""
-    device_ps: int
+    device_ps: Annotated[int, total, Head("Time")]
     """Own time."""
-    parts: list[SharedPart]
+    parts: Annotated[list[SharedPart], key, Head("Divided among")]
     """Its annotations."""
-    unscoped_share: float
+    unscoped_share: Annotated[float, key]
     """Share of instructions without an annotation."""
 
 
 class SourceLine(TypedDict):
     """Device time of one line of Python in one annotation."""
 
-    source: str
+    source: Annotated[str, key]
     """File and line; empty if unknown."""
-    path: str | None
+    path: Annotated[str | None, key]
     """Path of the annotation; `null`: ops without one."""
-    device_ps: int
+    device_ps: Annotated[int, total]
     """Own time of ops; that of an op of several annotations is divided by their shares."""
-    ops: int
+    ops: Annotated[int, total]
     """Number of ops; an op of several annotations counts for each."""
 
 
 class Coverage(TypedDict):
     """Own time of ops by the source of their scope."""
 
-    device_ps: int
+    device_ps: Annotated[int, total]
     """Own time of all ops."""
-    direct_ps: int
+    direct_ps: Annotated[int, total]
     """Of ops whose own op name has a scope."""
-    recovered_ps: int
+    recovered_ps: Annotated[int, total]
     """Of ops whose scope comes from what they consist of or call, or, for copies, from their neighbours."""
-    bare_ps: int
+    bare_ps: Annotated[int, total]
     """Of ops with an op name but without a scope."""
-    none_ps: int
+    none_ps: Annotated[int, total]
     """Of ops without an op name."""
 
 
 class AnnotationOrder(Coverage):
     """How far annotations reached the devices, and in which order."""
 
-    runs: int
+    runs: Annotated[int, of_first("programs", "runs", 0)]
     """`runs` of the program with most device time."""
-    phases: int
+    phases: Annotated[int, of_first("programs", "phases", 0)]
     """`phases` of that program."""
-    inversion_share: float
+    inversion_share: Annotated[float, of_first("programs", "inversion_share", 0.0)]
     """`inversion_share` of that program."""
-    programs: list[ProgramOrder]
+    programs: Annotated[list[ProgramOrder], rows_of(ProgramOrder, "device_ps")]
     """One row per program."""
 
 
 class Propagation(AnnotationOrder):
     """Own time of ops by the source of their scope: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`."""
 
-    unannotated_ops: list[UnannotatedOp]
+    unannotated_ops: Annotated[list[UnannotatedOp], rows_of(UnannotatedOp, "device_ps")]
     """Ops without an annotation; most time first."""
-    shared_ops: list[SharedOp]
+    shared_ops: Annotated[list[SharedOp], rows_of(SharedOp, "device_ps")]
     """Ops that consist of several annotations' ops; most time first."""
-    lines: list[SourceLine]
+    lines: Annotated[list[SourceLine], rows_of(SourceLine, "device_ps")]
     """Device time by line of Python; most time first."""

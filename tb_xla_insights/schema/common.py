@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import total
 
 ByClass = dict[ClassName, int]
 """Picoseconds by class; a class without time is left out."""
@@ -41,15 +43,15 @@ class Spread(TypedDict):
 class Sums(TypedDict):
     """Host, device, queue and overhead time of executions; `host_ps` is the sum of the other three."""
 
-    launches: int
+    launches: Annotated[int, total, Head("Launches", priority=1)]
     """Number of execute calls; a call that runs on several cores counts once."""
-    count: int
+    count: Annotated[int, total, Head("Runs")]
     """Number of runs; one per core."""
-    host_ps: int
+    host_ps: Annotated[int, total, Head("Host")]
     """From the start of the execute call to the later of its end and the end of the run, summed over runs."""
-    device_ps: int
+    device_ps: Annotated[int, total, Head("Device")]
     """Time of the runs on the device."""
-    queue_ps: int
+    queue_ps: Annotated[int, total, Head("Queue", priority=4)]
     """Time that the launched program waited for earlier programs on its core."""
-    overhead_ps: int
+    overhead_ps: Annotated[int, total, Head("Overhead")]
     """The rest of `host_ps`."""

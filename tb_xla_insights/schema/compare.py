@@ -5,10 +5,11 @@ Differences are B - A, ratios B / A.
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
 from tb_xla_insights.schema.differences import ClassDifference, GapClass, Measure, TestedTimePair, TimePair
@@ -212,16 +213,16 @@ class ComparedAnnotation(TypedDict):
 class WorkDifference(TestedTimePair):
     """Own time of ops per step and core, or per run and core of the verdict's program."""
 
-    of_step: float | None
+    of_step: Annotated[float | None, Head("Of A’s mean", "number")]
     """The difference as a share of A's mean step, or run; `null` if that takes no time."""
 
 
 class ComparedWork(WorkDifference):
     """Own time per step and core of the ops in one annotation."""
 
-    path: str | None
+    path: Annotated[str | None, Head("Annotation")]
     """Path of the annotation; `null`: ops without one."""
-    presence: Presence
+    presence: Annotated[Presence, Head("In", priority=2)]
     """The sessions that have it."""
 
 
@@ -230,13 +231,13 @@ class ComparedOp(WorkDifference):
 
     program: str
     """Name of the program, A's where A has it."""
-    annotation: str | None
+    annotation: Annotated[str | None, Head("Annotation", priority=1)]
     """Path of the annotation; `null` without one."""
     category: str | None
     """Category of the op; `null`: ops that are not listed individually."""
     kind: str
     """`work`, or why its time is not work."""
-    presence: Presence
+    presence: Annotated[Presence, Head("In", priority=2)]
     """The sessions that have it; `changed`: ops of one annotation with other names or shapes."""
     count: list[int]
     """Number of ops in A and in B."""

@@ -3,8 +3,11 @@ are means per core, and per step unless the whole session is shown."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import BoundBy
 from tb_xla_insights.schema.device_work import OpKind, Peaks
 
@@ -74,17 +77,17 @@ class WorkTree(TypedDict):
     """Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with
     most time; the others count as own time of their nearest listed ancestor. Shares are `null` if not known."""
 
-    path: list[int]
+    path: Annotated[list[int], Head("Annotation")]
     """Index into `paths`; -1: no annotation."""
-    self_ps: list[int]
+    self_ps: Annotated[list[int], Head("Time")]
     """Own time of its ops and of those of all below it."""
     own_ps: list[int]
     """Without those below it; adds up to `total.self_ps`."""
-    flops_share: list[float | None]
+    flops_share: Annotated[list[float | None], Head("FLOP/s, of peak")]
     """FLOP/s as a share of the peak, with those below it."""
-    bytes_share: list[float | None]
+    bytes_share: Annotated[list[float | None], Head("HBM, of peak")]
     """Bytes/s as a share of the peak, with those below it."""
-    bound_by: list[BoundBy]
+    bound_by: Annotated[list[BoundBy], Head("Bound by")]
     """What bounds most of the time, with those below it."""
     own_flops_share: list[float | None]
     """FLOP/s as a share of the peak, without those below it."""

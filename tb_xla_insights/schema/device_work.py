@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import BoundBy
 
 OpKind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
@@ -24,7 +25,7 @@ class _Amounts(TypedDict):
 
 
 class _Times(_Amounts):
-    self_ps: int
+    self_ps: Annotated[int, Head("Own time")]
     """Own time."""
     work_ps: int
     """The part of it that is work."""
@@ -35,11 +36,11 @@ class _Times(_Amounts):
 
 
 class _Shares(TypedDict):
-    flops_share: float | None
+    flops_share: Annotated[float | None, Head("FLOP/s, of peak")]
     """`flops` per second of work as a share of the peak of one device; `null` if either is not known."""
     mfu: float | None
     """`model_flops` per second of own time as a share of the peak; `null` if either is not known."""
-    bytes_share: float | None
+    bytes_share: Annotated[float | None, Head("HBM, of peak")]
     """`hbm_bytes` per second of work as a share of the peak; `null` if either is not known."""
 
 
@@ -49,15 +50,15 @@ class Op(_Times, _Shares):
 
     program: str
     """Name of the program; empty for a kernel without one."""
-    op: str
+    op: Annotated[str, Head("Op", "code")]
     """Name of the op."""
-    annotation: str | None
+    annotation: Annotated[str | None, Head("Annotation", priority=5)]
     """Path of its annotation; `null` without one."""
-    category: str
+    category: Annotated[str, Head("Category", priority=3)]
     """Category, as the capture or the program names it."""
     body: str
     """The first op of its program with the same instructions, as the capture names it; else the op itself."""
-    source: str | None
+    source: Annotated[str | None, Head("Line", priority=1)]
     """Its line of Python; `null` if unknown."""
     shape: str | None
     """Shape of its result; `null` if unknown."""
@@ -70,13 +71,13 @@ class Op(_Times, _Shares):
     """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program; `null` if they are unknown."""
     count: int
     """Number of events."""
-    executions: int
+    executions: Annotated[int, Head("Executions", priority=2)]
     """Number of executions; one of a GPU's op may be several events."""
     in_steps_ps: int
     """The part of `self_ps` in whole steps."""
     bound: Literal["compute", "memory"] | None
     """The roof that bounds it; `null` if neither does, or if that is unknown."""
-    bound_by: BoundBy
+    bound_by: Annotated[BoundBy, Head("Bound by")]
     """The same, or `link`, `wait`, `neither`, `unknown`."""
     roof_ps: int | None
     """How long its FLOPs or its bytes take at the peaks, whichever is longer; `null` if unknown, or if the op is not

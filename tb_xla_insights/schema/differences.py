@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.columns.head import Head
 
 TestVerdict = Literal["better", "worse", "same", "chance", "few"]
 
@@ -19,13 +20,13 @@ MeasureUnit = Literal["ps", "share", "count", "rate"]
 class TimePair(TypedDict):
     """A time in both sessions."""
 
-    a_ps: int | None
+    a_ps: Annotated[int | None, Head("A")]
     """In A; `null` if there is none."""
-    b_ps: int | None
+    b_ps: Annotated[int | None, Head("B")]
     """In B; `null` if there is none."""
-    difference_ps: int | None
+    difference_ps: Annotated[int | None, Head("B − A", "change", priority=4)]
     """B − A; `null` if either is."""
-    ratio: float | None
+    ratio: Annotated[float | None, Head("B / A", "number", priority=3)]
     """B / A; `null` if either is, or A is 0."""
 
 
@@ -39,7 +40,7 @@ class Tested(TypedDict):
     chance: float | None
     """Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if
     none was tested, if A is 0, and in `device_work`, whose rows are tested together."""
-    verdict: TestVerdict | None
+    verdict: Annotated[TestVerdict | None, Head("")]
     """`better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test;
     `null`: not tested, or neither direction is better."""
 
@@ -53,11 +54,11 @@ class Measure(Tested):
 
     name: str
     """Name of the figure."""
-    label: str
+    label: Annotated[str, Head("Measure")]
     """The same as text."""
     unit: MeasureUnit
     """Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second."""
-    ratio: float | None
+    ratio: Annotated[float | None, Head("B / A", "number")]
     """B / A; `null` if either is, or A is 0."""
     a_ps: NotRequired[int | None]
     """In A; `null` if not known."""
@@ -65,9 +66,9 @@ class Measure(Tested):
     """In B; `null` if not known."""
     difference_ps: NotRequired[int | None]
     """B − A; `null` if either is."""
-    a: NotRequired[float | None]
+    a: Annotated[NotRequired[float | None], Head("A", "number")]
     """In A; `null` if not known."""
-    b: NotRequired[float | None]
+    b: Annotated[NotRequired[float | None], Head("B", "number")]
     """In B; `null` if not known."""
     difference: NotRequired[float | None]
     """B − A; `null` if either is."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import first, key, known_total, total
 from tb_xla_insights.schema.common import ByClass
 from tb_xla_insights.schema.gaps import Meanwhile
 
@@ -13,21 +15,21 @@ from tb_xla_insights.schema.gaps import Meanwhile
 class Transfers(TypedDict):
     """Transfers in one direction."""
 
-    count: int
+    count: Annotated[int, total, Head("Count")]
     """Number of transfers."""
-    duration_ps: int
+    duration_ps: Annotated[int, total, Head("Time")]
     """Their time, summed over threads."""
-    bytes: int | None
+    bytes: Annotated[int | None, known_total, Head("Size", "bytes")]
     """Their bytes; `null` if no event records them."""
-    known_size_count: int
+    known_size_count: Annotated[int, total]
     """Number of transfers whose bytes are known."""
-    in_steps: int
+    in_steps: Annotated[int, total]
     """Number of transfers in whole steps."""
-    bytes_in_steps: int | None
+    bytes_in_steps: Annotated[int | None, known_total]
     """Bytes of these; `null` if none is known."""
-    per_step: float | None
+    per_step: Annotated[float | None, first, Head("Per step", "number", priority=2)]
     """Mean number per step; `null` without steps."""
-    bytes_per_step: int | None
+    bytes_per_step: Annotated[int | None, first, Head("Size per step", "bytes", priority=1)]
     """Mean bytes per step; `null` if none is known, or without steps."""
 
 
@@ -80,15 +82,15 @@ class InputPipeline(InputPipelineSums):
 class Collective(TypedDict):
     """One collective op, over all devices."""
 
-    op: str
+    op: Annotated[str, key, Head("Op", "code")]
     """Name of the op."""
-    kind: str
+    kind: Annotated[str, key, Head("Kind")]
     """Kind of the collective: `all-reduce`, `all-gather` …"""
-    count: int
+    count: Annotated[int, total, Head("Count")]
     """Number of events; the start and the done op of an asynchronous collective are two."""
-    duration_ps: int
+    duration_ps: Annotated[int, total, Head("Time")]
     """Their own time."""
-    exposed_ps: int
+    exposed_ps: Annotated[int, total, Head("Exposed")]
     """The part of it in which nothing else runs on the device."""
 
 

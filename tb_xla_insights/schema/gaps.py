@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
-from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.catalog.classes import CLASSES, ClassName
+from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import computed, counts, first, key, largest, smallest, total
 from tb_xla_insights.schema.common import ByClass
 
 GapKind = Literal["starved", "queued", "unknown"]
@@ -26,14 +28,14 @@ class Meanwhile(LinkClass):
 class Link(LinkClass):
     """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
 
-    name: str
+    name: Annotated[str, Head("Event")]
     """Name of the event, or a common name of several; `handed over, not taken up` and `enqueued, not begun` of a launch
     that waits."""
-    thread: str
+    thread: Annotated[str, Head("Thread")]
     """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
-    start_ps: int
+    start_ps: Annotated[int, Head("From", "ms")]
     """Start, not before the gap's."""
-    duration_ps: int
+    duration_ps: Annotated[int, Head("Time")]
     """Duration within the gap; the links of a chain add up to the gap."""
     event: int | None
     """Number of the event in its file; `null` where nothing was recorded."""
@@ -44,28 +46,28 @@ class Link(LinkClass):
 class GapInterval(TypedDict):
     """Where a gap is, and what the host did in it."""
 
-    device: str
+    device: Annotated[str, Head("Device")]
     """Id of the device."""
-    start_ps: int
+    start_ps: Annotated[int, Head("Start", "ms", priority=4)]
     """Start of the gap."""
-    duration_ps: int
+    duration_ps: Annotated[int, Head("Time")]
     """Duration of the gap."""
-    step: int | None
+    step: Annotated[int | None, Head("Step", "number")]
     """Index of the step that launched the run after it; `null` if no whole step did."""
     step_number: int | None
     """Number of that step; `null` without one."""
-    before: str | None
+    before: Annotated[str | None, Head("Before", "code", priority=5)]
     """Program that ran before it; `null` if unknown."""
-    after: str | None
+    after: Annotated[str | None, Head("After", "code", priority=6)]
     """Program that runs after it; `null` if unknown."""
     inside_run: bool
     """Whether it is inside one run of a program."""
-    kind: GapKind
+    kind: Annotated[GapKind, Head("Kind", priority=2)]
     """`starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`."""
-    cause: ClassName
+    cause: Annotated[ClassName, Head("Cause", "class", priority=1)]
     """Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others
     the class with most time."""
-    by_class_ps: ByClass
+    by_class_ps: Annotated[ByClass, Head("What the host did", "by class")]
     """What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did."""
 
 
@@ -81,7 +83,7 @@ class BarrierWait(TypedDict):
 class Gap(GapInterval, BarrierWait):
     """One gap of one device of at least 10 µs."""
 
-    all_cores_idle_ps: int
+    all_cores_idle_ps: Annotated[int, Head("Whole host idle", "text", priority=3)]
     """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """The host's activity in it until the next run began, in order; adds up to `duration_ps`."""
@@ -92,44 +94,52 @@ class Gap(GapInterval, BarrierWait):
 class GapPattern(TypedDict):
     """All gaps between the same two programs, or inside the runs of one."""
 
-    before: str | None
+    before: Annotated[str | None, key, Head("Before", "code")]
     """Program before; `null` if unknown."""
-    after: str | None
+    after: Annotated[str | None, key, Head("After", "code")]
     """Program after; `null` if unknown."""
-    inside_run: bool
+    inside_run: Annotated[bool, key]
     """Whether the gaps are inside runs."""
-    count: int
+    count: Annotated[int, total, Head("Count", priority=2)]
     """Number of gaps."""
-    total_ps: int
+    total_ps: Annotated[int, total, Head("Total")]
     """Their sum."""
-    mean_ps: int
+    mean_ps: Annotated[
+        int,
+        computed(lambda row: row["total_ps"] // row["count"]),
+        Head("Mean", priority=1, unit_basis="column"),
+    ]
     """Their mean."""
-    in_steps_ps: int
+    in_steps_ps: Annotated[int, total]
     """The part of `total_ps` in whole steps."""
-    per_step_ps: int | None
+    per_step_ps: Annotated[int | None, first]
     """`in_steps_ps` per step and core; `null` without steps."""
-    min_ps: int
+    min_ps: Annotated[int, smallest]
     """The shortest one."""
-    max_ps: int
+    max_ps: Annotated[int, largest]
     """The longest one."""
-    cause: ClassName
+    cause: Annotated[
+        ClassName,
+        computed(lambda row: max(row["by_cause_ps"], key=row["by_cause_ps"].__getitem__)),
+        Head("Cause", "class"),
+    ]
     """The cause with most time."""
-    by_cause_ps: ByClass
+    by_cause_ps: Annotated[ByClass, counts(CLASSES)]
     """Time of the gaps by their `cause`; adds up to `total_ps`."""
-    queued_ps: int
+    queued_ps: Annotated[int, total]
     """Time of the queued gaps, whose cause is `wait`."""
-    by_class_ps: ByClass
+    by_class_ps: Annotated[ByClass, counts(CLASSES), Head("What the host did", "by class", priority=3)]
     """Time of the gaps by what the host did; adds up to `total_ps`."""
 
 
 class GapsByKind(TypedDict):
     """Time of gaps by kind."""
 
-    starved: int
+    starved: Annotated[int, total]
     """The next run was enqueued after the gap began."""
-    queued: int
+    queued: Annotated[int, total]
     """The next run was enqueued before the gap began."""
-    unknown: int
+    unknown: Annotated[int, total]
     """It is not known when the next run was enqueued, it was within 10 µs of the gap's start, or a launch in between
     has no recorded run."""
 

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal, get_args
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.merge import row_of, rows_of
+from tb_xla_insights.columns.rules import (
+    Row,
+    Rule,
+    counts,
+    key,
+    largest,
+    median,
+    most,
+    of_median,
+    smallest,
+    total,
+    union,
+    whole_mean,
+)
+from tb_xla_insights.columns.weighted import weighted_median
 from tb_xla_insights.schema.common import ExecutionKind, Join, Spread, Sums
 
 
@@ -26,67 +43,99 @@ class Spreads(TypedDict):
 class Cause(TypedDict):
     """Why a graph was executed, from a debug log."""
 
-    graph_hash: str | None
+    graph_hash: Annotated[str | None, key]
     """Hash of the graph; `null` if the log does not name it."""
-    cause: str | None
+    cause: Annotated[str | None, key]
     """What forced the execution; `null` if the log does not record it."""
-    frame: str | None
+    frame: Annotated[str | None, key]
     """Line of Python that caused it; `null` without a stack in the log."""
-    count: int
+    count: Annotated[int, total]
     """Number of executions."""
 
 
-class RunSums(Sums):
+def known_runs(row: Row) -> int:
+    """The number of runs of a row of `executions` or `programs` whose launch is known."""
+    joins: dict[str, int] = row["joins"] if "joins" in row else {row["join"]: row["count"]}
+    return int(row["count"]) - joins.get("none", 0)
+
+
+def _merge_spreads(rows: list[tuple[Any, int, int]]) -> dict[str, Spread]:
+    """From the spreads of hosts, each with the numbers of its runs and of those whose launch is known."""
+    has_known = any(known for _, _, known in rows)
+
+    def merge(column: Any) -> Spread:
+        # Other times than the device's are those of runs whose launch is known, if there are any.
+        weights = (known if has_known and column != "device_ps" else count for _, count, known in rows)
+        counted = [(row[0][column], n) for row, n in zip(rows, weights, strict=True) if n]
+        return {
+            "min": min(spread["min"] for spread, _ in counted),
+            "median": weighted_median((spread["median"], n) for spread, n in counted),
+            "max": max(spread["max"] for spread, _ in counted),
+        }
+
+    return {column: merge(column) for column in rows[0][0]}
+
+
+merged_spreads = Rule(
+    lift=lambda value, row, _: [(value, row["count"], known_runs(row))], value=_merge_spreads
+)
+
+
+class NamedRuns(TypedDict):
+    """Runs of a program."""
+
+    program: Annotated[str, key, Head("Program", "code")]
+    """Name of the program."""
+    program_ids: Annotated[list[str], union(int)]
+    """Ids of the programs with that name, decimal strings."""
+    kind: Annotated[ExecutionKind, most(known_runs, "other"), Head("Kind", priority=3)]
+    """What launched most of the runs whose launch is known; `other` if none is."""
+
+
+class RunSums(NamedRuns, Sums):
     """Sums over runs."""
 
-    program_ids: list[str]
-    """Ids of the programs with that name, decimal strings."""
-    kind: ExecutionKind
-    """What launched most of the runs whose launch is known; `other` if none is."""
-    spread: Spreads
+    spread: Annotated[Spreads, merged_spreads]
     """Minimum, median and maximum over the runs."""
 
 
 class JoinedRuns(RunSums):
     """The runs of a program that were joined to their launches equally well."""
 
-    program: str
-    """Name of the program."""
-    join: Join
+    join: Annotated[Join, key, Head("Join", priority=5)]
     """`exact`: by an id in the capture; `ordered`: by order; `none`: no launch is known."""
 
 
 class ProgramRuns(RunSums):
     """All runs of a program."""
 
-    program: str
-    """Name of the program."""
-    joins: dict[Join, int]
+    joins: Annotated[dict[Join, int], counts(get_args(Join))]
     """Number of runs by how they were joined to launches."""
 
 
-class _Causes(TypedDict):
-    causes: list[Cause]
+class Execution(JoinedRuns):
+    """The runs of a program that were joined to their launches equally well, and why it was executed."""
+
+    causes: Annotated[list[Cause], rows_of(Cause, "count")]
     """Why it was executed, from a debug log beside the capture."""
 
 
-class Execution(JoinedRuns, _Causes):
-    """The runs of a program that were joined to their launches equally well, and why it was executed."""
-
-
-class Program(ProgramRuns, _Causes):
+class Program(ProgramRuns):
     """All runs of a program, and why it was executed."""
+
+    causes: Annotated[list[Cause], rows_of(Cause, "count")]
+    """Why it was executed, from a debug log beside the capture."""
 
 
 class FixedCost(TypedDict):
     """Fixed cost of an execution: the intercept of a robust line that fits the overhead of runs to their device
     time."""
 
-    fixed_ps: int
+    fixed_ps: Annotated[int, of_median("fixed_ps", "runs")]
     """Overhead of a run at a device time of 0."""
-    slope: float
+    slope: Annotated[float, of_median("fixed_ps", "runs")]
     """Slope of the line: additional overhead per device time."""
-    runs: int
+    runs: Annotated[int, total]
     """Number of runs that the line fits: those that did not queue, or all where most did."""
 
 
@@ -94,24 +143,24 @@ class Lead(TypedDict):
     """How far the host runs ahead of the device: from the instant at which a run is enqueued until its core has done
     all earlier work; negative where the core had nothing left to do."""
 
-    median_ps: int
+    median_ps: Annotated[int, median("runs")]
     """Median."""
-    mean_ps: int
+    mean_ps: Annotated[int, whole_mean("runs")]
     """Mean."""
-    min_ps: int
+    min_ps: Annotated[int, smallest]
     """Minimum."""
-    max_ps: int
+    max_ps: Annotated[int, largest]
     """Maximum."""
-    runs: int
+    runs: Annotated[int, total]
     """Number of runs."""
 
 
 class Launching(TypedDict):
     """Cost of launching."""
 
-    fixed: FixedCost | None
+    fixed: Annotated[FixedCost | None, row_of(FixedCost)]
     """`null` where there are fewer than three runs to fit."""
-    lead: Lead | None
+    lead: Annotated[Lead | None, row_of(Lead)]
     """`null` if no run but each core's first one has a known enqueuing."""
 
 
@@ -119,25 +168,25 @@ class EarlyLaunch(TypedDict):
     """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
     end."""
 
-    host: str
+    host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
-    step: int | None
+    step: Annotated[int | None, Head("Step")]
     """Index of the step; `null` outside of steps."""
-    annotation: str | None
+    annotation: Annotated[str | None, Head("Annotation")]
     """Path of the innermost annotation around it; `null` without one."""
-    thread: str
+    thread: Annotated[str, Head("Thread", priority=2)]
     """Name of the thread."""
-    trigger: Literal["read", "step_marker"]
+    trigger: Annotated[Literal["read", "step_marker"], Head("How", priority=4)]
     """What forced it: a value that was read, or a step marker."""
-    program: str | None
+    program: Annotated[str | None, Head("Program")]
     """Name of the program; `null` if it is not known."""
-    start_ps: int
+    start_ps: Annotated[int, Head("Start", "ms", priority=1)]
     """Start of the synchronisation or step marker that requested it."""
     duration_ps: int
     """How long the host was held up."""
-    device_ps: int
+    device_ps: Annotated[int, Head("Device", priority=3)]
     """Device time of its runs, over all cores."""
-    idle_ps: int
+    idle_ps: Annotated[int, Head("Idle after")]
     """Time of the starved gaps after it, over all cores."""
 
 
@@ -145,9 +194,9 @@ class EarlyExecution(EarlyLaunch):
     """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
     end; and what a debug log says about it."""
 
-    cause: str | None
+    cause: Annotated[str | None, Head("Why", priority=5)]
     """What forced it, from a debug log; `null` if unknown."""
-    frame: str | None
+    frame: Annotated[str | None, Head("Where", priority=6)]
     """Line of Python that caused it, from a debug log; `null` if unknown."""
 
 
@@ -204,7 +253,7 @@ class GraphChange(TypedDict):
     bounds of slices, only other constants, only another placement of arrays (sharding), or nothing (`same_hlo`);
     `other_graph`: no graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be
     read."""
-    difference: str | None
+    difference: Annotated[str | None, Head("What is new")]
     """The same as a sentence; `null` where `change` is."""
     nearest: NearestGraph | None
     """The nearest graph; `null` if no graph is near, or where `change` is."""
@@ -215,22 +264,22 @@ class GraphChange(TypedDict):
 class Compile(GraphChange):
     """One compilation."""
 
-    start_ps: int
+    start_ps: Annotated[int, Head("Start", "ms", priority=2)]
     """Start of the part in the capture."""
-    duration_ps: int
+    duration_ps: Annotated[int, Head("Time")]
     """Duration of the part in the capture."""
     cut: Literal["start", "end", "both"] | None
     """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none
     does."""
-    host: str
+    host: Annotated[str, Head("Host", priority=8)]
     """Name of the host."""
-    step: int | None
+    step: Annotated[int | None, Head("Step", "number")]
     """Index of the step; `null` outside of steps."""
     step_number: int | None
     """Number of the step; `null` outside of steps, and if the capture does not number them."""
-    module: str | None
+    module: Annotated[str | None, Head("Module", "code")]
     """Name of the compiled module; `null` if the capture does not record it."""
-    graph_hash: str | None
+    graph_hash: Annotated[str | None, Head("Graph", "code", priority=6)]
     """Hash of the graph; `null` if the capture does not record it."""
     graph: str | None
     """Name of the graph in the report: its hash, else the module's name; `null` without both."""
@@ -238,18 +287,18 @@ class Compile(GraphChange):
     """Id of the compiled program; `null` if it is not known."""
     warm_up: bool
     """Whether it belongs to the warm-up."""
-    annotation: str | None
+    annotation: Annotated[str | None, Head("During", priority=3)]
     """Path of the innermost annotation around it; `null` without one."""
-    cause: str | None
+    cause: Annotated[str | None, Head("Cause", priority=4)]
     """What forced it, from a debug log; `null` if unknown."""
-    frame: str | None
+    frame: Annotated[str | None, Head("Where", priority=7)]
     """Line of Python that caused it, from a debug log; `null` if unknown."""
     frames: list[str]
     """Its Python stack from a debug log, innermost frame first; empty without one."""
     event: str
     """Id of the event in the timeline."""
-    idle_ps: dict[str, int]
+    idle_ps: Annotated[dict[str, int], Head("Idle for it", priority=5, unit_basis="column")]
     """Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left
     out."""
-    graphs_of_same_name: list[str]
+    graphs_of_same_name: Annotated[list[str], Head("Other graphs", priority=1)]
     """Other graphs with modules of the same name."""

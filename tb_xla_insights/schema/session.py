@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import ByClass
 
 Framework = Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
@@ -16,13 +17,13 @@ Runtime = Literal["pjrt", "xrt", "unknown"]
 class HostFile(TypedDict):
     """One capture file."""
 
-    name: str
+    name: Annotated[str, Head("Host")]
     """Host name: the file's name without `.xplane.pb`."""
-    file: str
+    file: Annotated[str, Head("File", "code")]
     """Path or URL of the file."""
-    bytes: int
+    bytes: Annotated[int, Head("Size", "bytes")]
     """Size of the file."""
-    events: int
+    events: Annotated[int, Head("Events", priority=1)]
     """Number of events on all lines."""
 
 
@@ -79,11 +80,11 @@ class Diagnostic(TypedDict):
 class Stall(TypedDict):
     """An op in which a device only waits."""
 
-    op: str
+    op: Annotated[str, Head("Op", "code")]
     """Name of the op."""
-    count: int
+    count: Annotated[int, Head("Count", priority=1)]
     """Number of events."""
-    duration_ps: int
+    duration_ps: Annotated[int, Head("Time")]
     """Their time."""
 
 
@@ -114,31 +115,31 @@ class Device(TypedDict):
 
     id: str
     """Id in the whole document: `HOST/TPU:0`."""
-    name: str
+    name: Annotated[str, Head("Device")]
     """Name on its host: `TPU:0`."""
     kind: Literal["tpu", "gpu", "cpu", "other"]
     """Kind of the device."""
-    host: str
+    host: Annotated[str, Head("Host", priority=1)]
     """Name of its host."""
-    span_ps: int
+    span_ps: Annotated[int, Head("Span", priority=5)]
     """From the start of its first op or run to the end of the last one."""
-    busy_ps: int
+    busy_ps: Annotated[int, Head("Busy")]
     """Time in that span in which ops work; in which programs run if no ops are recorded."""
-    idle_ps: int
+    idle_ps: Annotated[int, Head("Idle")]
     """The rest of that span."""
     barrier_ps: int
     """The part of `idle_ps` in which it waits at the start of a run for the other devices of the launch."""
-    stall_ps: int
+    stall_ps: Annotated[int, Head("Stall", priority=4)]
     """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]
     """Ops in which it only waits."""
-    duty_cycle: float
+    duty_cycle: Annotated[float, Head("Duty cycle", "share")]
     """`busy_ps` / `span_ps`."""
     duty: Duty
     """Busy time by three definitions."""
-    modules: int
+    modules: Annotated[int, Head("Modules", priority=3)]
     """Number of program runs."""
-    ops: int
+    ops: Annotated[int, Head("Ops", priority=2)]
     """Number of op events."""
 
 

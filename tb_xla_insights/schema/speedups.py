@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import ExecutionKind
 from tb_xla_insights.schema.differences import TestVerdict
 
@@ -14,15 +15,15 @@ from tb_xla_insights.schema.differences import TestVerdict
 class LazyDynamoStep(TypedDict):
     """The mean step of one session."""
 
-    steps: int
+    steps: Annotated[int, Head("Steps")]
     """Number of steps."""
-    tracing_ps: int | None
+    tracing_ps: Annotated[int | None, Head("IR tracing", "ms")]
     """IR tracing in a step; `null` if nothing was traced."""
-    device_ps: int | None
+    device_ps: Annotated[int | None, Head("Device", "ms")]
     """Device time of a step, per core; `null` without steps or runs."""
-    wall_ps: int | None
+    wall_ps: Annotated[int | None, Head("Wall", "ms")]
     """Duration of a step; `null` without steps."""
-    executions: float | None
+    executions: Annotated[float | None, Head("Executions", "number")]
     """Launches in a step; `null` without steps."""
 
 
@@ -50,21 +51,21 @@ class LazyDynamoProgram(TypedDict):
     """A program, in the order of execution on the device; times are means of a run: queue time and overhead of those
     runs whose launch is known, host time the sum of the other three."""
 
-    program: str
+    program: Annotated[str, Head("Program", "code")]
     """Name of the program."""
-    kind: ExecutionKind
+    kind: Annotated[ExecutionKind, Head("Kind")]
     """What launched it."""
     count: int
     """Number of runs."""
-    per_step: float | None
+    per_step: Annotated[float | None, Head("Per step", "number")]
     """Number of launches per step; `null` without steps."""
-    host_ps: int | None
+    host_ps: Annotated[int | None, Head("Host", "ms")]
     """Host time; `null` if no launch is known."""
-    device_ps: int
+    device_ps: Annotated[int, Head("Device", "ms")]
     """Device time."""
-    queue_ps: int | None
+    queue_ps: Annotated[int | None, Head("Queue", "ms")]
     """Queue time; `null` if no launch is known."""
-    overhead_ps: int | None
+    overhead_ps: Annotated[int | None, Head("Overhead", "ms")]
     """Overhead; `null` if no launch is known."""
 
 
@@ -80,15 +81,15 @@ class LazyDynamoPrograms(TypedDict):
 class IdleBetweenPrograms(TypedDict):
     """Idle time between two programs that follow each other, on all cores."""
 
-    before: str
+    before: Annotated[str, Head("Before", "code")]
     """Program before."""
-    after: str
+    after: Annotated[str, Head("After", "code")]
     """Program after."""
-    count: int
+    count: Annotated[int, Head("Count")]
     """Number of occurrences."""
     total_ps: int
     """Sum of the idle times."""
-    mean_ps: int
+    mean_ps: Annotated[int, Head("Mean", "ms")]
     """Mean idle time."""
     cause: ClassName | None
     """The cause with most time in gaps; `null` without a gap of at least 10 µs."""

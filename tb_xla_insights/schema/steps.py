@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import ByClass
 
 StepSource = Literal["annotation", "steps_line", "step_marker", "modules"]
@@ -18,32 +19,32 @@ class Step(TypedDict):
     """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
-    number: int | None
+    number: Annotated[int | None, Head("Step")]
     """Number that the program gave it; `null` without one."""
     source: StepSource
     """What the steps of this capture are found by."""
-    host: str
+    host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
-    start_ps: int
+    start_ps: Annotated[int, Head("Start", "ms", priority=1)]
     """Start of the step."""
-    duration_ps: int
+    duration_ps: Annotated[int, Head("Time")]
     """Duration of the step."""
-    host_ps: ByClass
+    host_ps: Annotated[ByClass, Head("What the host did", "by class")]
     """What the driving thread did; adds up to `duration_ps`."""
-    device_busy_ps: int
+    device_busy_ps: Annotated[int, Head("Launched work (busiest core)")]
     """Work of the busiest core on what the step launched, whenever it ran; if the steps come from a device, its work
     during the step."""
     device_work_ps: int | None
     """Work of a core during the step, mean of the host's cores; `null` without cores at work."""
-    executions: int
+    executions: Annotated[int, Head("Executions", priority=5)]
     """Number of launches."""
-    compiles: int
+    compiles: Annotated[int, Head("Compiles", priority=6)]
     """Number of compilations."""
-    early_syncs: int
+    early_syncs: Annotated[int, Head("Early syncs", priority=4)]
     """Number of early executions."""
-    input_syncs: int
+    input_syncs: Annotated[int, Head("Input syncs", priority=2)]
     """Number of input syncs: executions that compute the inputs of a dynamo execution."""
-    from_device: int
+    from_device: Annotated[int, Head("Reads", priority=3)]
     """Number of reads from the device on the driving thread."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+from tb_xla_insights.columns.head import Head
 
 Counted = Literal["compile", "execute", "to_device", "from_device"]
 
@@ -75,15 +77,15 @@ class MetricsDifference(TypedDict):
 class MetricsAgainstTrace(TypedDict):
     """The counts of an operation in a metrics report and in the trace."""
 
-    operation: Counted
+    operation: Annotated[Counted, Head("What")]
     """What is counted."""
-    metrics: int | None
+    metrics: Annotated[int | None, Head("Report", "count")]
     """Count in the report; `null` where it has none."""
-    since_earlier_report: int | None
+    since_earlier_report: Annotated[int | None, Head("During the capture", "count")]
     """Count since the earlier report, so during the capture; `null` without an earlier report."""
-    trace: int
+    trace: Annotated[int, Head("Trace")]
     """Count in the trace."""
-    agrees: bool
+    agrees: Annotated[bool, Head("")]
     """Whether the report counts at least as many as the trace of the host with the lowest count."""
 
 

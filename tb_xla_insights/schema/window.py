@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.common import ByClass
 
 
@@ -66,13 +69,13 @@ class LongestEvent(EventClass):
 class NameTime(EventClass):
     """Time of the events of one name on all threads."""
 
-    name: str
+    name: Annotated[str, Head("Event")]
     """Name of the events."""
-    count: int
+    count: Annotated[int, Head("Count", priority=2)]
     """Number of events."""
-    total_ps: int
+    total_ps: Annotated[int, Head("Total", priority=3)]
     """Their time in the window."""
-    self_ps: int
+    self_ps: Annotated[int, Head("Own time")]
     """Own time in the window."""
     longest: LongestEvent
     """The longest one."""
@@ -95,22 +98,22 @@ class WindowThread(TypedDict):
 
     row: str
     """Id of its row in the timeline."""
-    name: str
+    name: Annotated[str, Head("Thread")]
     """Name of the thread."""
-    role: str
+    role: Annotated[str, Head("Role")]
     """Role of the thread: `driving`, `autograd`, `executor`, `client`, `compiler`, `transfer`, `loader`, `op_pool` or
     `other`."""
-    host: str
+    host: Annotated[str, Head("Host", priority=3)]
     """Name of its host."""
-    busy_ps: int
+    busy_ps: Annotated[int, Head("Busy")]
     """Time with any event."""
-    events: int
+    events: Annotated[int, Head("Events", priority=4)]
     """Number of events."""
-    by_class_ps: ByClass
+    by_class_ps: Annotated[ByClass, Head("By class", "by class", priority=1)]
     """Time by class; with `no_class_ps` it adds up to `busy_ps`."""
     no_class_ps: int
     """Time of events without a class."""
-    top: list[EventTime]
+    top: Annotated[list[EventTime], Head("Most own time in", priority=2)]
     """Names with most own time."""
     more: OmittedRows
     """The other names."""
@@ -121,21 +124,21 @@ class WindowDevice(TypedDict):
 
     id: str
     """Id of the device."""
-    name: str
+    name: Annotated[str, Head("Device")]
     """Name of the device."""
-    host: str
+    host: Annotated[str, Head("Host", priority=1)]
     """Name of its host."""
     span_ps: int
     """The part of the window in its span."""
-    busy_ps: int
+    busy_ps: Annotated[int, Head("Busy")]
     """Time in which ops work."""
-    idle_ps: int
+    idle_ps: Annotated[int, Head("Idle")]
     """The rest of `span_ps`."""
-    stall_ps: int
+    stall_ps: Annotated[int, Head("Stall", priority=4)]
     """The part of `busy_ps` in ops that only wait."""
-    modules: int
+    modules: Annotated[int, Head("Modules", priority=3)]
     """Number of program runs."""
-    ops: int
+    ops: Annotated[int, Head("Ops", priority=2)]
     """Number of op events."""
     top_ops: list[OpTime]
     """Ops with most own time."""
@@ -146,17 +149,17 @@ class WindowDevice(TypedDict):
 class WindowAnnotation(TypedDict):
     """Own time of the ops of an annotation in the window."""
 
-    path: str | None
+    path: Annotated[str | None, Head("Annotation")]
     """Path of the annotation; `null`: ops without one."""
-    count: int
+    count: Annotated[int, Head("Count", priority=2)]
     """Number of op events."""
-    self_ps: int
+    self_ps: Annotated[int, Head("Own time")]
     """Own time of its ops outside of inner annotations; all rows add up to the own time of all ops."""
     share: float
     """Share of the own time of all ops."""
     inside_ps: int
     """Own time of its ops and of those of all inner annotations."""
-    top_ops: list[OpTime]
+    top_ops: Annotated[list[OpTime], Head("Most own time in", priority=1)]
     """Ops with most own time."""
     more_ops: OmittedRows
     """The other ops."""

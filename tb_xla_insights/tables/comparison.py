@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.schema.compare import ComparedOp, ComparedWork
+from tb_xla_insights.schema.differences import Measure
+from tb_xla_insights.schema.speedups import IdleBetweenPrograms, LazyDynamoProgram, LazyDynamoStep
+from tb_xla_insights.tables.definition import Column, Definition, table
 
-MEASURES = Definition(
-    "Differences",
-    (
-        Column("label", "Measure"),
-        Column("a", "A", "number"),
-        Column("b", "B", "number"),
-        Column("ratio", "B / A", "number"),
-        Column("verdict", ""),
-    ),
-)
+MEASURES = table("Differences", Measure, order="label a b ratio verdict")
 
 
 def differences(title: str, head: str) -> Definition:
@@ -41,61 +35,31 @@ OVERHEAD_DIFFERENCES = differences("Overhead of a run", "Program")
 COMPILE_DIFFERENCES = differences("Compilations", "Module")
 
 # The unit in the titles of the following tables is a step or a run.
-_WORK_DIFFERENCE = (
-    Column("a_ps", "A", "time"),
-    Column("b_ps", "B", "time"),
-    Column("difference_ps", "B − A", "change", priority=4),
-    Column("of_step", "Of A’s mean", "number"),
-    Column("ratio", "B / A", "number", priority=3),
-    Column("presence", "In", priority=2),
-    Column("verdict", ""),
-)
-
-ANNOTATION_DIFFERENCES = Definition(
+ANNOTATION_DIFFERENCES = table(
     "Device time per {unit} and core, by annotation",
-    (Column("path", "Annotation"), *_WORK_DIFFERENCE),
+    ComparedWork,
+    order="path a_ps b_ps difference_ps of_step ratio presence verdict",
 )
 
-OP_DIFFERENCES = Definition(
+OP_DIFFERENCES = table(
     "Device time per {unit} and core, by op",
-    (Column("name", "Op", "code"), Column("annotation", "Annotation", priority=1), *_WORK_DIFFERENCE),
+    ComparedOp,
+    {None: Column("name", "Op", "code")},
+    order="annotation a_ps b_ps difference_ps of_step ratio presence verdict",
 )
 
-LAZY_DYNAMO_STEPS = Definition(
+LAZY_DYNAMO_STEPS = table(
     "Lazy against dynamo, per step",
-    (
-        Column("kind", "Session", derived=True),
-        Column("steps", "Steps", "count"),
-        Column("tracing_ps", "IR tracing", "ms"),
-        Column("device_ps", "Device", "ms"),
-        Column("wall_ps", "Wall", "ms"),
-        Column("executions", "Executions", "number"),
-    ),
+    LazyDynamoStep,
+    {None: Column("kind", "Session", derived=True)},
     note="device: the runs’ time on a core",
 )
 
-LAZY_DYNAMO_EXECUTIONS = Definition(
-    "Executions in the order in which the device ran them, means of a run",
-    (
-        Column("program", "Program", "code"),
-        Column("kind", "Kind"),
-        Column("per_step", "Per step", "number"),
-        Column("host_ps", "Host", "ms"),
-        Column("device_ps", "Device", "ms"),
-        Column("queue_ps", "Queue", "ms"),
-        Column("overhead_ps", "Overhead", "ms"),
-    ),
+LAZY_DYNAMO_EXECUTIONS = table(
+    "Executions in the order in which the device ran them, means of a run", LazyDynamoProgram
 )
 
-BETWEEN_EXECUTIONS = Definition(
-    "Between executions on a core",
-    (
-        Column("before", "Before", "code"),
-        Column("after", "After", "code"),
-        Column("count", "Count", "count"),
-        Column("mean_ps", "Mean", "ms"),
-    ),
-)
+BETWEEN_EXECUTIONS = table("Between executions on a core", IdleBetweenPrograms)
 
 
 PAIRS = Definition("Speed-up over pairs, A / B", (Column("model", "Model"),))

@@ -8,31 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.columns.head import LAST_PRIORITY, Head, Unit
 
 Row = Mapping[str, Any]
 
-Unit = Literal[
-    "text", "code", "class", "by class", "time", "change", "ms", "count", "share", "bytes", "number"
-]
-"""What the values of a column are.
-
-- `text`, and `code` for names from the program;
-- `class`, a class of host time, and `by class`, times by class;
-- `time`, `change` and `ms`, integer picoseconds: `time` is shown in the unit that fits the largest time of the table,
-  `change`, a difference of times, in that unit with its sign, `ms` always in milliseconds;
-- `count`, an integer; `share`, from 0 to 1; `bytes`;
-- `number`, aligned as a number, whose text each view composes.
-"""
-
 TEXT_UNITS: Collection[Unit] = ("text", "code", "class", "by class")
 """Units whose columns are aligned to the left; all others are aligned to the right."""
-
-LAST_PRIORITY = 99
-"""The priority of the columns that are left out last."""
 
 
 @dataclass(frozen=True)
@@ -134,3 +119,39 @@ class Definition:
             f"{column.head}, {time_units[column.key]}" if column.key in time_units else column.head
             for column in self.columns
         ]
+
+
+def table(
+    title: str,
+    row_type: Any,
+    more: Mapping[str | None, Column] | None = None,
+    note: str = "",
+    order: str = "",
+) -> Definition:
+    """The table of a row type: its columns that have a heading, in their order or in `order`. `more`: further columns,
+    by the key of the column that each follows, such as those that the views compute."""
+    more = more or {}
+    heads = {
+        key: column
+        for key, hint in get_type_hints(row_type, include_extras=True).items()
+        for column in _columns(key, hint)
+    }
+    columns: list[Column] = [more[None]] if None in more else []
+    for key in order.split() or heads:
+        columns.append(heads[key])
+        while columns[-1].key in more:
+            columns.append(more[columns[-1].key])
+    return Definition(title, tuple(columns), note)
+
+
+def _columns(key: str, hint: Any) -> Iterable[Column]:
+    for head in getattr(hint, "__metadata__", ()):
+        if isinstance(head, Head):
+            unit = head.unit or _implied_unit(key, hint.__origin__)
+            yield Column(key, head.text, unit, head.priority, unit_basis=head.unit_basis)
+
+
+def _implied_unit(key: str, kind: Any) -> Unit:
+    if key.endswith("_ps"):
+        return "time"
+    return "share" if key.endswith("share") else "count" if kind is int else "text"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.schema.feeding import Collective
+from tb_xla_insights.schema.gaps import Gap, GapPattern, Link
+from tb_xla_insights.schema.session import Device, HostFile, Stall
+from tb_xla_insights.schema.steps import Step
+from tb_xla_insights.tables.definition import Column, Definition, table
 
-DEVICES = Definition(
+DEVICES = table(
     "Devices",
-    (
-        Column("name", "Device"),
-        Column("host", "Host", priority=1),
-        Column("duty_cycle", "Duty cycle", "share"),
-        Column("span_ps", "Span", "time", priority=5),
-        Column("busy_ps", "Busy", "time"),
-        Column("idle_ps", "Idle", "time"),
-        Column("stall_ps", "Stall", "time", priority=4),
-        Column("modules", "Modules", "count", priority=3),
-        Column("ops", "Ops", "count", priority=2),
-    ),
+    Device,
+    order="name host duty_cycle span_ps busy_ps idle_ps stall_ps modules ops",
     note="each core",
 )
 
@@ -34,21 +29,11 @@ HOSTS = Definition(
     ),
 )
 
-STEPS = Definition(
+STEPS = table(
     "Steps",
-    (
-        Column("number", "Step"),
-        Column("host", "Host", priority=7),
-        Column("start_ps", "Start", "ms", priority=1),
-        Column("duration_ps", "Time", "time"),
-        Column("device_busy_ps", "Launched work (busiest core)", "time"),
-        Column("executions", "Executions", "count", priority=5),
-        Column("compiles", "Compiles", "count", priority=6),
-        Column("early_syncs", "Early syncs", "count", priority=4),
-        Column("input_syncs", "Input syncs", "count", priority=2),
-        Column("from_device", "Reads", "count", priority=3),
-        Column("host_ps", "What the host did", "by class"),
-    ),
+    Step,
+    order="number host start_ps duration_ps device_busy_ps executions "
+    " compiles early_syncs input_syncs from_device host_ps",
 )
 
 STEPS_OF_HOSTS = Definition(
@@ -73,75 +58,23 @@ IDLE = Definition(
     ),
 )
 
-GAP_PATTERNS = Definition(
+GAP_PATTERNS = table(
     "Recurring gaps",
-    (
-        Column("before", "Before", "code"),
-        Column("after", "After", "code"),
-        Column("cause", "Cause", "class"),
-        Column("by_class_ps", "What the host did", "by class", priority=3),
-        Column("count", "Count", "count", priority=2),
-        Column("total_ps", "Total", "time"),
-        Column("mean_ps", "Mean", "time", priority=1, unit_basis="column"),
-    ),
+    GapPattern,
+    order="before after cause by_class_ps count total_ps mean_ps",
     note="between the same two programs; all cores",
 )
 
-GAPS = Definition(
+GAPS = table(
     "Gaps",
-    (
-        Column("device", "Device"),
-        Column("start_ps", "Start", "ms", priority=4),
-        Column("duration_ps", "Time", "time"),
-        Column("step", "Step", "number"),
-        Column("kind", "Kind", priority=2),
-        Column("all_cores_idle_ps", "Whole host idle", priority=3),  # shown as yes, no or in part
-        Column("cause", "Cause", "class", priority=1),
-        Column("by_class_ps", "What the host did", "by class"),
-        Column("before", "Before", "code", priority=5),
-        Column("after", "After", "code", priority=6),
-    ),
+    Gap,
+    order="device start_ps duration_ps step kind all_cores_idle_ps cause by_class_ps before after",
 )
 
-GAP_CHAIN = Definition(
-    "Why the gap ended",
-    (
-        Column("name", "Event"),
-        Column("thread", "Thread"),
-        Column("class", "Class", "class"),
-        Column("start_ps", "From", "ms"),
-        Column("duration_ps", "Time", "time"),
-    ),
-)
+GAP_CHAIN = table("Why the gap ended", Link, {"thread": Column("class", "Class", "class")})
 
-STALLS = Definition(
-    "Ops that only wait",
-    (
-        Column("op", "Op", "code"),
-        Column("count", "Count", "count", priority=1),
-        Column("duration_ps", "Time", "time"),
-    ),
-    note="all cores",
-)
+STALLS = table("Ops that only wait", Stall, note="all cores")
 
-COLLECTIVES = Definition(
-    "Collectives",
-    (
-        Column("op", "Op", "code"),
-        Column("kind", "Kind"),
-        Column("count", "Count", "count"),
-        Column("duration_ps", "Time", "time"),
-        Column("exposed_ps", "Exposed", "time"),
-    ),
-    note="all cores",
-)
+COLLECTIVES = table("Collectives", Collective, note="all cores")
 
-FILES = Definition(
-    "Hosts",
-    (
-        Column("name", "Host"),
-        Column("bytes", "Size", "bytes"),
-        Column("events", "Events", "count", priority=1),
-        Column("file", "File", "code"),
-    ),
-)
+FILES = table("Hosts", HostFile, order="name bytes events file")

@@ -2,72 +2,39 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.schema.feeding import Transfers
+from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution
+from tb_xla_insights.tables.definition import Column, table
 
-EARLY_EXECUTIONS = Definition(
+EARLY_EXECUTIONS = table(
     "Early executions",
-    (
-        Column("step", "Step"),
-        Column("host", "Host", priority=7),
-        Column("annotation", "Annotation"),
-        Column("thread", "Thread", priority=2),
-        Column("trigger", "How", priority=4),
-        Column("program", "Program"),
-        Column("frame", "Where", priority=6),
-        Column("cause", "Why", priority=5),
-        Column("start_ps", "Start", "ms", priority=1),
-        Column("device_ps", "Device", "time", priority=3),
-        Column("idle_ps", "Idle after", "time"),
-    ),
+    EarlyExecution,
+    order="step host annotation thread trigger program frame cause start_ps device_ps idle_ps",
 )
 
-EXECUTIONS = Definition(
+EXECUTIONS = table(
     "Executions",
-    (
-        Column("program", "Program", "code"),
-        Column("kind", "Kind", priority=3),
-        Column("launches", "Launches", "count", priority=1),
-        Column("count", "Runs", "count"),
-        Column("host_ps", "Host", "time"),
-        Column("device_ps", "Device", "time"),
-        Column("device_spread", "Device min / median / max", "number", priority=2, derived=True),
-        Column("queue_ps", "Queue", "time", priority=4),
-        Column("overhead_ps", "Overhead", "time"),
-        Column("overhead_spread", "Overhead min / median / max", "number", derived=True),
-        Column("overhead_share", "Of host", "share", priority=6, derived=True),
-        Column("join", "Join", priority=5),
-    ),
+    Execution,
+    {
+        "device_ps": Column("device_spread", "Device min / median / max", "number", priority=2, derived=True),
+        "overhead_ps": Column("overhead_spread", "Overhead min / median / max", "number", derived=True),
+        "overhead_spread": Column("overhead_share", "Of host", "share", priority=6, derived=True),
+    },
     note="means of a run on one core, queue and overhead of runs with a known launch; host = device + queue + overhead",
 )
 
-COMPILES = Definition(
+COMPILES = table(
     "Compilations",
-    (
-        Column("module", "Module", "code"),
-        Column("host", "Host", priority=8),
-        Column("step", "Step", "number"),
-        Column("start_ps", "Start", "ms", priority=2),
-        Column("duration_ps", "Time", "time"),
-        Column("idle_ps", "Idle for it", "time", priority=5, unit_basis="column"),
-        Column("state", "When", derived=True),
-        Column("difference", "What is new"),
-        Column("graph_hash", "Graph", "code", priority=6),
-        Column("graphs_of_same_name", "Other graphs", priority=1),
-        Column("annotation", "During", priority=3),
-        Column("frame", "Where", priority=7),
-        Column("cause", "Cause", priority=4),
-    ),
+    Compile,
+    {"idle_ps": Column("state", "When", derived=True)},
+    order="module host step start_ps duration_ps idle_ps difference graph_hash "
+    "graphs_of_same_name annotation frame cause",
 )
 
-TRANSFERS = Definition(
+TRANSFERS = table(
     "Transfers",
-    (
-        Column("direction", "Direction", "class"),
-        Column("count", "Count", "count"),
-        Column("per_step", "Per step", "number", priority=2),
-        Column("duration_ps", "Time", "time"),
-        Column("bytes", "Size", "bytes"),
-        Column("bytes_per_step", "Size per step", "bytes", priority=1),
-    ),
+    Transfers,
+    {None: Column("direction", "Direction", "class")},
+    order="count per_step duration_ps bytes bytes_per_step",
     note="time on the host",
 )

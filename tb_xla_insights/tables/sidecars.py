@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.schema.texts import MetricsAgainstTrace
+from tb_xla_insights.tables.definition import Column, Definition, table
 
-COUNTS_AGAINST_TRACE = Definition(
-    "Metrics and trace",
-    (
-        Column("operation", "What"),
-        Column("metrics", "Report", "count"),
-        Column("time_ps", "Time", "ms", derived=True),
-        Column("since_earlier_report", "During the capture", "count"),
-        Column("trace", "Trace", "count"),
-        Column("agrees", ""),
-    ),
+COUNTS_AGAINST_TRACE = table(
+    "Metrics and trace", MetricsAgainstTrace, {"metrics": Column("time_ps", "Time", "ms", derived=True)}
 )
 
 SESSIONS = Definition(

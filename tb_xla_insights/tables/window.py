@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.tables.definition import Column, Definition
-from tb_xla_insights.tables.devices import DEVICES
+from tb_xla_insights.schema.window import NameTime, WindowAnnotation, WindowDevice, WindowThread
+from tb_xla_insights.tables.definition import Column, Definition, table
 
 WINDOW_CLASSES = Definition(
     "What the host did",
@@ -26,44 +26,18 @@ WINDOW_CLASSES_OF_HOSTS = Definition(
     ),
 )
 
-WINDOW_THREADS = Definition(
-    "Threads",
-    (
-        Column("name", "Thread"),
-        Column("role", "Role"),
-        Column("host", "Host", priority=3),
-        Column("busy_ps", "Busy", "time"),
-        Column("events", "Events", "count", priority=4),
-        Column("by_class_ps", "By class", "by class", priority=1),
-        Column("top", "Most own time in", priority=2),
-    ),
-)
+WINDOW_THREADS = table("Threads", WindowThread)
 
-WINDOW_DEVICES = Definition(
-    DEVICES.title,
-    (
-        DEVICES["name"],
-        DEVICES["host"],
-        DEVICES["busy_ps"],
-        DEVICES["idle_ps"],
-        Column("outside_ps", "Before or after all runs", "time", priority=5, derived=True),
-        DEVICES["stall_ps"],
-        DEVICES["modules"],
-        DEVICES["ops"],
-    ),
-    note=DEVICES.note,
+WINDOW_DEVICES = table(
+    "Devices",
+    WindowDevice,
+    {"idle_ps": Column("outside_ps", "Before or after all runs", "time", priority=5, derived=True)},
+    note="each core",
 )
 """Devices in a window, with their busy and idle time in it, and the rest of the window, outside of their spans."""
 
-WINDOW_ANNOTATIONS = Definition(
-    "Device ops by annotation",
-    (
-        Column("path", "Annotation"),
-        Column("count", "Count", "count", priority=2),
-        Column("self_ps", "Own time", "time"),
-        Column("share", "Share", "share", derived=True),
-        Column("top_ops", "Most own time in", priority=1),
-    ),
+WINDOW_ANNOTATIONS = table(
+    "Device ops by annotation", WindowAnnotation, {"self_ps": Column("share", "Share", "share", derived=True)}
 )
 
 WINDOW_OPS = Definition(
@@ -78,13 +52,6 @@ WINDOW_OPS = Definition(
     note="the longest; mean per core",
 )
 
-WINDOW_EVENTS = Definition(
-    "Longest by own time",
-    (
-        Column("name", "Event"),
-        Column("class", "Class", "class", priority=1),
-        Column("count", "Count", "count", priority=2),
-        Column("total_ps", "Total", "time", priority=3),
-        Column("self_ps", "Own time", "time"),
-    ),
+WINDOW_EVENTS = table(
+    "Longest by own time", NameTime, {"name": Column("class", "Class", "class", priority=1)}
 )

@@ -141,7 +141,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     markers = facts.usual_count(all_launches.step[small_launches.in_steps[is_marker]])
     input_syncs = np.intersect1d(find_early_executions(trace).input_syncs, small_launches.in_steps)
     single_op, chained = len(small_launches.single_op), len(small_launches.chained)
-    fixed = fixed_cost(facts.session)
+    fixed = fixed_cost(trace)
     work = brief_time(small_launches.device_ps // small_launches.runs)
     description = (
         f"take less time ({work} on average) than "

@@ -31,8 +31,8 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
-from tb_xla_insights.analysis.weighted import weighted_mean
 from tb_xla_insights.catalog.classes import INPUT
+from tb_xla_insights.columns.weighted import weighted_mean
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import outermost_rows

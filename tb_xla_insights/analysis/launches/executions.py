@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.enqueues import JOINS, NONE, Join
 from tb_xla_insights.analysis.launches.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import Spread
@@ -131,7 +131,7 @@ def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
     return np.isin(runs.device, [index for index, device in enumerate(trace.devices) if device.id in devices])
 
 
-def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[JoinedRuns]:
+def executions_report(trace: Trace, devices: Collection[str] | None = None) -> list[JoinedRuns]:
     """The report's `executions`: a row per program and quality of the join, the programs with most device time first.
     With `devices`, only runs on these count.
 
@@ -140,16 +140,16 @@ def executions_report(session: SessionTrace, devices: Collection[str] | None = N
     whose launch is known if there are any.
     """
     rows: list[JoinedRuns] = []
-    for (program, join), runs in _runs_by_program(session, devices).items():
-        rows.append({"program": program, "join": join, **runs.row()})
+    for (program, join), runs in _runs_by_program(trace, devices).items():
+        rows.append({"program": program, "join": join, **runs.row(program)})
     return sorted(rows, key=lambda row: (-row["device_ps"], row["program"], row["join"]))
 
 
-def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[ProgramRuns]:
+def programs_report(trace: Trace, devices: Collection[str] | None = None) -> list[ProgramRuns]:
     """The report's `programs`: like `executions`, but one row per program. `joins` holds the number of runs by quality
     of the join."""
     programs: dict[str, dict[Join, _ProgramRuns]] = {}
-    for (program, join), runs in _runs_by_program(session, devices).items():
+    for (program, join), runs in _runs_by_program(trace, devices).items():
         programs.setdefault(program, {})[join] = runs
     rows: list[ProgramRuns] = []
     for program, by_join in programs.items():
@@ -157,7 +157,7 @@ def programs_report(session: SessionTrace, devices: Collection[str] | None = Non
         for runs in by_join.values():
             all_runs.merge(runs)
         joins = {join: by_join[join].count for join in JOINS if join in by_join}
-        rows.append({"program": program, **all_runs.row(), "joins": joins})
+        rows.append({**all_runs.row(program), "joins": joins})
     return sorted(rows, key=lambda row: (-row["device_ps"], row["program"]))
 
 
@@ -193,7 +193,7 @@ class _ProgramRuns:
         self._times = np.concatenate((self._times, other._times), axis=1)
         self._is_known = np.append(self._is_known, other._is_known)
 
-    def row(self) -> RunSums:
+    def row(self, program: str) -> RunSums:
         host, device, queue, overhead = self._times.sum(axis=1).tolist()
         is_counted = self._is_known if self._is_known.any() else np.ones(self.count, np.bool_)
         spreads = [
@@ -201,6 +201,7 @@ class _ProgramRuns:
             for column, times in zip(TIME_COLUMNS, self._times, strict=True)
         ]
         return {
+            "program": program,
             "program_ids": sorted(self._ids, key=int),
             "kind": max(self._kinds, key=self._kinds.__getitem__, default=KINDS[OTHER]),
             "launches": self._launches,
@@ -227,23 +228,20 @@ def _spread(times: Int64) -> Spread:
     }
 
 
-def _runs_by_program(
-    session: SessionTrace, devices: Collection[str] | None
-) -> dict[tuple[str, Join], _ProgramRuns]:
+def _runs_by_program(trace: Trace, devices: Collection[str] | None) -> dict[tuple[str, Join], _ProgramRuns]:
     """Returns the runs of each program and quality of the join, in order of first occurrence."""
     runs_by_program: dict[tuple[str, Join], _ProgramRuns] = {}
-    for trace in session.traces:
-        launches, times = find_launches(trace), find_run_times(trace)
-        columns = np.stack([getattr(times, column) for column in TIME_COLUMNS])
-        is_on_devices = runs_on(trace, devices)
-        is_counted = _one_run_per_launch(launches, is_on_devices)
-        for program, join, kind, group in _groups(launches):
-            runs = group[is_on_devices[group]]
-            if len(runs):
-                name, id_ = launches.programs[program]
-                sums = runs_by_program.setdefault((name, JOINS[join]), _ProgramRuns())
-                known_kind = None if join == NONE else KINDS[kind]
-                sums.add(id_, known_kind, int(is_counted[runs].sum()), columns[:, runs])
+    launches, times = find_launches(trace), find_run_times(trace)
+    columns = np.stack([getattr(times, column) for column in TIME_COLUMNS])
+    is_on_devices = runs_on(trace, devices)
+    is_counted = _one_run_per_launch(launches, is_on_devices)
+    for program, join, kind, group in _groups(launches):
+        runs = group[is_on_devices[group]]
+        if len(runs):
+            name, id_ = launches.programs[program]
+            sums = runs_by_program.setdefault((name, JOINS[join]), _ProgramRuns())
+            known_kind = None if join == NONE else KINDS[kind]
+            sums.add(id_, known_kind, int(is_counted[runs].sum()), columns[:, runs])
     return runs_by_program
 
 
@@ -269,13 +267,13 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
         yield *divmod(program_and_join, len(JOINS)), launch_kind, group
 
 
-def launching_report(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
+def launching_report(trace: Trace, devices: Collection[str] | None = None) -> Launching:
     """The report's `launching`: `fixed`, what an execution costs however short it is, and `lead`, how far the host runs
     ahead (median, mean, minimum and maximum over the runs that have a lead). Each is None if unknown."""
-    return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}
+    return {"fixed": fixed_cost(trace, devices), "lead": _lead(trace, devices)}
 
 
-def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> FixedCost | None:
+def fixed_cost(trace: Trace, devices: Collection[str] | None = None) -> FixedCost | None:
     """Returns what an execution costs however short it is: `fixed_ps`, the overhead at no device time, `slope`,
     the overhead that each ps of device time adds, and `runs`, the number of runs that the fit uses. None for fewer than
     three such runs.
@@ -284,12 +282,10 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     executions do not move it. It uses the runs with known calls that did not queue: in other runs the overhead hides
     behind the queue. If most runs queue, the few others are the first ones and not typical; then it uses all runs.
     """
-    columns = [np.zeros((3, 0), np.int64)]
-    for trace in session.traces:
-        times = find_run_times(trace)
-        is_joined = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
-        columns.append(np.stack((times.device_ps, times.overhead_ps, times.queue_ps))[:, is_joined])
-    x, y, queue = np.concatenate(columns, axis=1).astype(np.float64)
+    times = find_run_times(trace)
+    is_joined = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
+    columns = np.stack((times.device_ps, times.overhead_ps, times.queue_ps))[:, is_joined]
+    x, y, queue = columns.astype(np.float64)
     unqueued = queue == 0
     if 2 * unqueued.sum() >= len(queue):
         x, y = x[unqueued], y[unqueued]
@@ -301,12 +297,9 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     return {"fixed_ps": max(0, round(fixed)), "slope": slope, "runs": len(x)}
 
 
-def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:
-    columns = [np.zeros(0, np.int64)]
-    for trace in session.traces:
-        times = find_run_times(trace)
-        columns.append(times.lead_ps[times.has_lead & runs_on(trace, devices)])
-    leads = np.concatenate(columns)
+def _lead(trace: Trace, devices: Collection[str] | None) -> Lead | None:
+    times = find_run_times(trace)
+    leads = times.lead_ps[times.has_lead & runs_on(trace, devices)]
     if not leads.size:
         return None
     min_ps, max_ps = int(leads.min()), int(leads.max())

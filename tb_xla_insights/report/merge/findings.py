@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE, WARNING_SHARE
-from tb_xla_insights.analysis.weighted import weighted_mean
+from tb_xla_insights.columns.weighted import weighted_mean
 from tb_xla_insights.report.merge.sections import HostSection
 
 if TYPE_CHECKING:

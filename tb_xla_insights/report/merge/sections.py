@@ -9,7 +9,7 @@ from typing import Any
 from tb_xla_insights.report.step_rows import StepRows
 
 HOST_KEYS = (
-    "session", "environment", "devices", "steps", "step_idle", "launching", "early_executions", "compiles",
+    "session", "environment", "devices", "steps", "step_idle", "early_executions", "compiles",
     "transfers", "input_pipeline", "outside_span", "throughput", "findings", "mistakes",
 )  # fmt: skip
 """Keys of a host's document whose rows remain rows of that host, or are small."""

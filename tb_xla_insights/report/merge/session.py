@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
+from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.device_work import WorkMerger
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.errors import Diagnostic
@@ -23,22 +24,21 @@ from tb_xla_insights.report.merge.tables import (
     HostKey,
     MergedAnnotations,
     MergedGaps,
-    MergedPrograms,
-    MergedPropagation,
     Row,
-    SummedRows,
 )
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
+from tb_xla_insights.schema.annotations import Propagation
+from tb_xla_insights.schema.feeding import Collective
+from tb_xla_insights.schema.launches import Execution, Launching, Program
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import Collective
     from tb_xla_insights.schema.gaps import Gap
-    from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Program
+    from tb_xla_insights.schema.launches import Compile, EarlyExecution
     from tb_xla_insights.schema.report import HostReport, Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
 
@@ -74,14 +74,10 @@ class ReportMerger:
         self._comparison: HostComparison | None = None
         self._single_host: HostSummary | None = None
         self._gaps = MergedGaps(all_gaps)
-        self._executions: MergedPrograms[Execution] = MergedPrograms("program", "join")
-        self._programs: MergedPrograms[Program] = MergedPrograms("program")
-        self._collectives: SummedRows[Collective] = SummedRows("op", "kind")
-        self._annotations, self._propagation, self._work = (
-            MergedAnnotations(),
-            MergedPropagation(),
-            WorkMerger(),
-        )
+        self._executions, self._programs = MergedTable(Execution), MergedTable(Program)
+        self._launching = MergedTable(Launching)
+        self._collectives, self._propagation = MergedTable(Collective), MergedTable(Propagation)
+        self._annotations, self._work = MergedAnnotations(), WorkMerger()
         self._sidecars, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
     def add(self, summary: HostSummary) -> None:
@@ -99,9 +95,10 @@ class ReportMerger:
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
         self._executions.add(key, document["executions"])
         self._programs.add(key, document["programs"])
-        self._collectives.add(document["collectives"])
+        self._launching.add(key, [document["launching"]])
+        self._collectives.add(key, document["collectives"])
         self._annotations.add(key, document["annotations"])
-        self._propagation.add(document["propagation"])
+        self._propagation.add(key, [document["propagation"]])
         self._work.add(key, document["ops"], document["device_work"])
         self._sidecars.add(key, document["metrics"], document["recorded"])
         self._diagnostics.add(key, summary.host, document["diagnostics"])
@@ -162,7 +159,7 @@ class ReportMerger:
             shift, offset = offsets_of_host[number]
             items.append(_with_step_offset(shifted(item, shift), offset))
         environment = small_keys.merge_environments(sections)
-        duration, programs = max(ends), self._programs.rows()
+        duration, programs = max(ends), self._programs.rows(order_by="device_ps")
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
         return {
             "schema": SCHEMA_VERSION,
@@ -189,9 +186,9 @@ class ReportMerger:
             "steps": steps,
             "gaps": self._gaps.document(items, small_keys.steps_of_working_hosts(sections)),
             "step_idle": small_keys.merge_step_idle(sections),
-            "executions": self._executions.rows(),
+            "executions": self._executions.rows(order_by="device_ps"),
             "programs": programs,
-            "launching": small_keys.merge_launching([section.rows["launching"] for section in sections]),
+            "launching": cast("Launching", self._launching.row()),
             "early_executions": [row for section in sections for row in section.rows["early_executions"]],
             "compiles": small_keys.merge_compiles(
                 [row for section in sections for row in section.rows["compiles"]], programs
@@ -204,7 +201,7 @@ class ReportMerger:
             "collectives": self._collectives.rows(order_by="duration_ps"),
             "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
-            "propagation": self._propagation.document(),
+            "propagation": cast("Propagation", self._propagation.row()),
             **self._work.document(annotations),
             "metrics": self._sidecars.metrics,
             "recorded": self._sidecars.recorded,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +11,15 @@ import numpy as np
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, longest_event, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
-from tb_xla_insights.analysis.weighted import weighted_median
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.throughput import throughput
+from tb_xla_insights.schema.feeding import Transfers
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import TimeOutsideSpan, Transfers, TransfersByDirection
-    from tb_xla_insights.schema.launches import Compile, Launching, Program
+    from tb_xla_insights.schema.feeding import TimeOutsideSpan, TransfersByDirection
+    from tb_xla_insights.schema.launches import Compile, Program
     from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
@@ -87,54 +88,20 @@ def steps_of_working_hosts(sections: Sections) -> int:
     return sum(section.steps for section in sections if section.rows["step_idle"]["devices"])
 
 
-def merge_launching(hosts: Sequence[Launching]) -> Launching:
-    """The report's `launching`, from those of the hosts: `fixed` is that of the median host, with the runs of all
-    hosts, and the median of `lead` is the median of the hosts' medians, each host weighted by its number of runs."""
-    fixed_rows = [host["fixed"] for host in hosts if host["fixed"]]
-    leads = [host["lead"] for host in hosts if host["lead"]]
-    result: Launching = {"fixed": None, "lead": None}
-    if fixed_rows:
-        median = weighted_median((row["fixed_ps"], row["runs"]) for row in fixed_rows)
-        median_row = next(row for row in fixed_rows if row["fixed_ps"] == median)
-        result["fixed"] = {**median_row, "runs": sum(row["runs"] for row in fixed_rows)}
-    if leads:
-        runs = sum(row["runs"] for row in leads)
-        result["lead"] = {
-            "median_ps": weighted_median((row["median_ps"], row["runs"]) for row in leads),
-            "mean_ps": sum(row["mean_ps"] * row["runs"] for row in leads) // runs,
-            "min_ps": min(row["min_ps"] for row in leads),
-            "max_ps": max(row["max_ps"] for row in leads),
-            "runs": runs,
-        }
-    return result
-
-
 def merge_transfers(sections: Sections) -> TransfersByDirection:
     """The report's `transfers`: sums, and means over the steps of all hosts."""
     steps = sum(section.steps for section in sections)
 
     def merge_direction(direction: str) -> Transfers:
-        rows = [section.rows["transfers"][direction] for section in sections]
-        in_steps = sum(row["in_steps"] for row in rows)
-        bytes_in_steps = _sum_of_known(row["bytes_in_steps"] for row in rows)
+        sums = merged_row(Transfers, [section.rows["transfers"][direction] for section in sections])
+        known = sums["bytes_in_steps"]
         return {
-            "count": sum(row["count"] for row in rows),
-            "duration_ps": sum(row["duration_ps"] for row in rows),
-            "bytes": _sum_of_known(row["bytes"] for row in rows),
-            "known_size_count": sum(row["known_size_count"] for row in rows),
-            "in_steps": in_steps,
-            "bytes_in_steps": bytes_in_steps,
-            "per_step": in_steps / steps if steps else None,
-            "bytes_per_step": None if bytes_in_steps is None else round(bytes_in_steps / steps),
+            **sums,
+            "per_step": sums["in_steps"] / steps if steps else None,
+            "bytes_per_step": None if known is None else round(known / steps),
         }
 
     return {"to_device": merge_direction("to_device"), "from_device": merge_direction("from_device")}
-
-
-def _sum_of_known(values: Iterable[int | None]) -> int | None:
-    """The sum of the values that are known; None if none is."""
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if numbers else None
 
 
 def merge_outside_span(sections: Sections, framework: str) -> TimeOutsideSpan | None:
