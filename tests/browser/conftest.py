@@ -13,7 +13,7 @@ from typing import Any
 
 import helpers
 import pytest
-from browser.driver import Xi
+from browser.driver import TIMEOUT_MS, Xi
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
 from tb_xla_insights.page.folder import page_folder
@@ -28,8 +28,7 @@ CHROMIUM_ARGUMENTS = [
     "--disable-background-networking",
 ]
 
-# In milliseconds, for busy machines: most expectations are met within a second.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 def session_named(prefix: str) -> str:
@@ -176,7 +175,9 @@ def watch(page: Page, origins: list[str], complaints: list[str]) -> Iterator[Non
 
 
 def new_page(browser: Browser, context_args: dict[str, Any]) -> Page:
-    return browser.new_context(**context_args).new_page()
+    context = browser.new_context(**context_args)
+    context.set_default_timeout(TIMEOUT_MS)
+    return context.new_page()
 
 
 def reset_page(page: Page, context_args: dict[str, Any]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Frame, Locator, Page
+from playwright.sync_api import Frame, Locator, Page, Route
 
 LABELS_WIDTH = 188
 """The width of the labels to the left of the timeline's rows in a wide window, in pixels."""
@@ -15,17 +16,21 @@ STALLED = "the browser draws no frame"
 """The only error after which the Makefile runs a test again."""
 
 
+TIMEOUT_MS = 60_000
+"""The limit of each wait, for busy machines: most waits end within a second."""
+
+
 def settle(page: Page | Frame) -> None:
-    """Waits until no request is pending and the last frame is drawn; fails after 30 seconds, as `page.evaluate` has no
+    """Waits until no request is pending and the last frame is drawn; fails after TIMEOUT_MS, as `page.evaluate` has no
     timeout."""
     page.evaluate(
-        """stalled => new Promise((done, fail) => {
+        """([stalled, timeout]) => new Promise((done, fail) => {
             let drawn = false;
             requestAnimationFrame(() => { drawn = true; });
-            setTimeout(() => fail(new Error(drawn ? 'an activity is still pending' : stalled)), 30_000);
+            setTimeout(() => fail(new Error(drawn ? 'an activity is still pending' : stalled)), timeout);
             void xi.idle().then(done);
         })""",
-        STALLED,
+        [STALLED, TIMEOUT_MS],
     )
 
 
@@ -41,6 +46,35 @@ def line_count(text: Locator) -> int:
 def plain_spaces(text: str) -> str:
     """The text with plain spaces in place of the non-breaking ones of the page."""
     return text.replace("\u202f", " ").replace("\u00a0", " ")
+
+
+class HeldRequests:
+    """Holds back the requests of a route until `release`. The page may repeat one: a session is requested again until
+    all of its hosts are read."""
+
+    def __init__(self, page: Page, pattern: str | re.Pattern[str]) -> None:
+        self._page, self._pattern = page, pattern
+        self._routes: list[Route] = []
+        self._is_released = False
+        page.route(pattern, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self._is_released:
+            route.continue_()
+        else:
+            self._routes.append(route)
+
+    def press(self, key: str) -> None:
+        """Presses a key and waits for its request."""
+        with self._page.expect_request(self._pattern):
+            self._page.keyboard.press(key)
+
+    def release(self) -> None:
+        """Lets the held requests through, and all later ones, and waits for their answers."""
+        self._is_released = True
+        for route in self._routes:
+            route.continue_()
+        settle(self._page)
 
 
 class Xi:

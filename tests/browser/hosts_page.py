@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from browser.driver import Xi
+from playwright.sync_api import Locator
 
 LATE = "t1v-n-7f-w-5"
 """The straggler of the demo."""
+
+
+def open_picker(xi: Xi, button: str = "host-select") -> Locator:
+    """Opens the host picker and waits for the ranking of the hosts, which adds choices before the others."""
+    xi.page.get_by_test_id(button).click()
+    xi.page.get_by_test_id("host-picker-slowest").wait_for()
+    return xi.page.get_by_test_id("host-picker")
 
 
 def canvas_origin(xi: Xi) -> dict[str, float]:

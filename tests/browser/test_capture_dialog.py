@@ -58,7 +58,7 @@ def test_a_capture_made_in_the_tab_opens_in_the_tab(
     dialog.get_by_label("Duration").fill("600")
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden(timeout=30_000)
-    page.wait_for_selector("main[data-state=ready]", timeout=60_000)
+    page.wait_for_selector("main[data-state=ready]")
     [session] = (tmp_path / "plugins/profile").iterdir()
     expect(page.get_by_test_id("session-select")).to_have_value(session.name)
     expect(page.get_by_test_id("environment")).to_contain_text("JAX")
@@ -106,7 +106,7 @@ def test_errors_stay_in_the_dialog(
     address = f"localhost:{refused_ports[0]}"
     dialog.get_by_label("Addresses").fill(address)
     dialog.get_by_role("button", name="Capture").click()
-    expect(dialog.get_by_role("alert")).to_contain_text(f"{address}: nothing listens there", timeout=30_000)
+    expect(dialog.get_by_role("alert")).to_contain_text(f"{address}: nothing listens there")
     expect(dialog).to_be_visible()
     assert [text for text in complaints if "400" not in text] == []
     complaints.clear()

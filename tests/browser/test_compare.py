@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi, plain_spaces
+from browser.driver import HeldRequests, Xi, plain_spaces
 from browser.tables import column, ps
 from captures import comparison_document, session
 from launching import demo
@@ -174,12 +174,12 @@ def test_the_swap_is_of_the_sessions_shown_while_the_next_one_is_read(
 ) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
     xi.open(baseline, v="compare", c=broken)
-    held: list[Route] = []
-    page.route("**/data/compare?*", lambda route: held.append(route))
+    held = HeldRequests(page, "**/data/compare?*")
     with page.expect_request("**/data/compare?*"):
         page.get_by_test_id("compare-select").select_option(case_study)
-    page.unroute("**/data/compare?*")
-    page.get_by_test_id("compare-swap").click()
+    with page.expect_request("**/data/compare?*"):
+        page.get_by_test_id("compare-swap").click()
+    held.release()
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.61× faster")
     assert xi.link() == {"v": "compare", "s": broken, "c": baseline}
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from browser.driver import Xi
+from browser.driver import HeldRequests, Xi
 from playwright.sync_api import Page, Route, expect
 
 
@@ -227,9 +227,7 @@ def test_reading_shows_progress_and_stops_on_demand(
 
 
 def test_the_timeline_is_available_while_findings_are_computed(xi: Xi, page: Page, baseline: str) -> None:
-    held: list[Route] = []
-    holds = True
-    page.route("**/data/overview?*", lambda route: held.append(route) if holds else route.continue_())
+    held = HeldRequests(page, "**/data/overview?*")
     xi.open(baseline, wait=False, v="overview")
     card = page.get_by_test_id("analysing")
     expect(card).to_contain_text("causes and findings follow")
@@ -238,9 +236,7 @@ def test_the_timeline_is_available_while_findings_are_computed(xi: Xi, page: Pag
     assert 50 <= before < 100
     card.get_by_role("button", name="Show the timeline meanwhile").click()
     page.wait_for_selector("main[data-state=ready][data-testid=view-timeline]")
-    holds = False
-    for route in held:
-        route.continue_()
+    held.release()
     page.get_by_test_id("tab-overview").click()
     expect(page.get_by_test_id("verdict")).to_be_visible()
     expect(card).to_have_count(0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser.conftest import serving, session_named
 from browser.driver import Xi, plain_spaces
-from browser.hosts_page import cell_point
+from browser.hosts_page import cell_point, open_picker
 from playwright.sync_api import Page, Route, expect
 from synthetic import pod
 from synthetic.pod_schedule import Delay, Pod
@@ -74,9 +74,7 @@ def test_without_a_late_host_no_row_is_named_and_names_are_escaped(pods: Xi, pag
 
 def test_the_picker_warns_of_many_hosts_in_the_timeline(pods: Xi, page: Page) -> None:
     pods.open("many/one", v="hosts")
-    page.get_by_test_id("host-select").click()
-    # The ranking adds sets of hosts before "all", which then moves.
-    page.get_by_test_id("host-picker-slowest").wait_for()
+    open_picker(pods)
     page.get_by_test_id("host-picker-all").click()
     expect(page.get_by_test_id("host-picker")).to_contain_text(
         re.compile(r"20\shosts: \d+ rows in the timeline")

@@ -7,36 +7,8 @@ from urllib.parse import quote
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi
-from playwright.sync_api import Page, Route, expect
-
-
-class HeldRequests:
-    """Holds back the requests of a route until `release`. The page may repeat one: a session is requested again until
-    all of its hosts are read."""
-
-    def __init__(self, page: Page, pattern: str) -> None:
-        self._page, self._pattern = page, pattern
-        self.routes: list[Route] = []
-        self._is_released = False
-        page.route(pattern, self._hold)
-
-    def _hold(self, route: Route) -> None:
-        if self._is_released:
-            route.continue_()
-        else:
-            self.routes.append(route)
-
-    def press(self, key: str) -> None:
-        """Presses a key and waits for its request."""
-        with self._page.expect_request(self._pattern):
-            self._page.keyboard.press(key)
-
-    def release(self, xi: Xi) -> None:
-        self._is_released = True
-        for route in self.routes:
-            route.continue_()
-        xi.idle()
+from browser.driver import HeldRequests, Xi
+from playwright.sync_api import Page, expect
 
 
 def switch(page: Page, session: str, verdict: re.Pattern[str] | None = None) -> None:
@@ -57,7 +29,7 @@ def test_a_neighbor_of_another_session_is_not_selected(
     held = HeldRequests(page, "**/data/neighbor?*")
     held.press(".")
     switch(page, case_study)
-    held.release(xi)
+    held.release()
     assert has_no_selection(xi)
 
 
@@ -67,7 +39,7 @@ def test_a_neighbor_does_not_replace_a_newer_selection(xi: Xi, page: Page, case_
     held = HeldRequests(page, "**/data/neighbor?*")
     held.press(".")
     page.keyboard.press("]")
-    held.release(xi)
+    held.release()
     assert xi.drawn("selection")["kind"] == "gap"
 
 
@@ -90,7 +62,7 @@ def test_a_chain_s_event_of_another_session_is_not_selected(
     page.get_by_test_id("gap-chain").locator("tbody button").first.focus()
     held.press("Enter")
     switch(page, case_study)
-    held.release(xi)
+    held.release()
     assert has_no_selection(xi)
 
 
@@ -100,7 +72,7 @@ def test_hits_of_another_session_are_not_counted(xi: Xi, page: Page, case_study:
     with page.expect_request("**/data/search?*"):
         page.get_by_test_id("timeline-search").fill("StepMarker")
     switch(page, case_study)
-    held.release(xi)
+    held.release()
     expect(page.get_by_test_id("timeline-search")).to_have_value("")
     expect(page.get_by_test_id("search-count")).to_have_text("")
 
@@ -114,7 +86,7 @@ def test_the_step_that_was_left_does_not_come_back(xi: Xi, page: Page, case_stud
         page.get_by_role("button", name="Next step").click()
     page.go_back()
     page.wait_for_function("!location.hash.includes('insights.st=')")
-    held.release(xi)
+    held.release()
     expect(step).to_have_text(before or "")
 
 
@@ -125,7 +97,7 @@ def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: 
     with page.expect_request("**/data/host_steps?*"):
         page.get_by_test_id("hosts-timeline").click()
     switch(page, case_study, re.compile("^One host: there are no others to wait for."))
-    held.release(xi)
+    held.release()
     assert xi.link()["v"] == "hosts"
 
 
@@ -133,20 +105,13 @@ def test_back_leads_to_the_former_session_while_another_one_is_read(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     xi.open(case_study, v="overview")
-    held: list[Route] = []
-    page.route(
-        "**/data/session?*",
-        lambda route: (
-            held.append(route) if quote(baseline, safe="") in route.request.url else route.continue_()
-        ),
-    )
+    held = HeldRequests(page, re.compile("/data/session[?].*" + re.escape(quote(baseline, safe=""))))
     select = page.get_by_test_id("session-select")
     with page.expect_request("**/data/session?*"):
         select.select_option(baseline)
     page.go_back()
     expect(select).to_have_value(case_study)
-    for route in held:
-        route.continue_()
+    held.release()
     xi.ready()
     assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
     expect(select).to_have_value(case_study)
@@ -176,14 +141,13 @@ def test_back_within_a_session_closes_the_host_picker(xi: Xi, page: Page) -> Non
 
 
 def test_two_clicks_before_its_script_arrives_open_one_host_picker(xi: Xi, page: Page) -> None:
-    held: list[Route] = []
-    page.route(re.compile(r"/hosts(/view)?\.js"), lambda route: held.append(route))
-    xi.open(session_named("synthetic_pod_16_hosts"), v="overview")
+    script = re.compile(r"/hosts(/view)?\.js")
+    held = HeldRequests(page, script)
+    with page.expect_request(script):
+        xi.open(session_named("synthetic_pod_16_hosts"), v="overview")
+        page.get_by_test_id("host-select").click()
     page.get_by_test_id("host-select").click()
-    page.get_by_test_id("host-select").click()
-    assert held
-    for route in held:
-        route.continue_()
+    held.release()
     expect(page.get_by_test_id("host-picker").first).to_be_visible()
     xi.idle()
     expect(page.get_by_test_id("host-picker")).to_have_count(1)
@@ -199,7 +163,7 @@ def test_keys_of_a_view_change_nothing_before_its_document_has_arrived(
     page.keyboard.press("Escape")
     page.keyboard.press("Shift+Period")
     assert xi.link() == {"v": view, "s": case_study, key: value}
-    held.release(xi)
+    held.release()
     xi.ready()
 
 
@@ -219,7 +183,7 @@ def test_a_session_that_is_being_left_does_not_write_into_the_link_of_the_next(
     assert page.get_by_test_id("device-select").locator("xpath=ancestor::*[@inert]").count() == 1
     expect(page.get_by_test_id("tab-gaps")).to_have_attribute("aria-selected", "true")
     assert xi.link() == {"v": "gaps", "s": baseline}
-    held.release(xi)
+    held.release()
     expect(page.get_by_test_id("live")).to_have_text(f"{baseline} is open.")
     xi.ready()
     assert xi.link() == {"v": "gaps", "s": baseline}
@@ -238,6 +202,6 @@ def test_executions_of_a_second_session_are_requested_once_it_is_read(
     page.get_by_test_id("overhead-table").wait_for()
     expect(page.get_by_test_id("overhead-table")).not_to_contain_text(case_study)
     assert sum("/data/executions?" in url for url in requested) == 1
-    held.release(xi)
+    held.release()
     expect(page.get_by_test_id("overhead-table")).to_contain_text(case_study)
     assert sum("/data/executions?" in url for url in requested) == 2

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from browser.conftest import session_named
 from browser.driver import Xi
+from browser.hosts_page import open_picker
 from browser.tables import column
 from playwright.sync_api import Page, Route, expect
 
@@ -143,9 +144,7 @@ class TestTimeline:
 
     def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod)
-        page.get_by_test_id("hosts-choose").click()
-        picker = page.get_by_test_id("host-picker")
-        expect(picker).to_be_visible()
+        open_picker(xi, "hosts-choose")
         page.get_by_test_id("host-picker-none").click()
         page.get_by_test_id("host-picker-search").fill("7, 8")
         page.get_by_test_id("host-picker-found").click()

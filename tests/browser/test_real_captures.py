@@ -54,7 +54,7 @@ def test_the_longest_verdicts_have_few_lines(
 def test_compilations_are_grouped_by_graph(page: Page, tensorboard: str, shared_traces: Path) -> None:
     Xi(page, tensorboard).open(session_of(shared_traces, "tiny_dynamic"), v="compiles")
     graphs = page.get_by_test_id("compile-graphs").get_by_role("listitem")
-    expect(graphs).to_have_count(2, timeout=30_000)
+    expect(graphs).to_have_count(2)
 
 
 def test_a_compilation_that_the_capture_cuts_says_so(

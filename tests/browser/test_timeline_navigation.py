@@ -6,8 +6,8 @@ import json
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import LABELS_WIDTH, Xi
-from playwright.sync_api import Page, Route, expect
+from browser.driver import LABELS_WIDTH, HeldRequests, Xi
+from playwright.sync_api import Page, expect
 
 MS = 10**9
 SESSION_PS = 3_140_614_898_000
@@ -46,14 +46,13 @@ def test_search_steps_through_its_hits(xi: Xi, page: Page, case_study: str) -> N
 
 def test_enter_waits_for_a_pending_search(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
-    held: list[Route] = []
-    page.route("**/data/search?*", lambda route: held.append(route))
+    held = HeldRequests(page, "**/data/search?*")
     xi.press("/")
     with page.expect_request("**/data/search?*"):
         page.keyboard.type("StepMarker")
     page.keyboard.press("Enter")
     assert page.evaluate("xi.drawn.selection") is None
-    held.pop().continue_()
+    held.release()
     assert xi.drawn("selection")["name"] == "StepMarker"
 
 
