@@ -11,7 +11,7 @@ from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us, with_work
 from simulated import Simulation, simulate
 
-from tb_xla_insights.analysis.findings import find_findings, findings_report
+from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.report.document import session_report
@@ -273,9 +273,7 @@ def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
     finding = {finding["id"]: finding for finding in session_report(trained)["findings"]}["input_bound"]
     assert finding["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
     steps_if_fixed: list[Any] = [
-        {finding["id"]: finding for finding in findings_report(session(trace))["findings"]}["input_bound"][
-            "step_if_fixed_ps"
-        ]
+        {finding.id: finding for finding in find_findings(session(trace))}["input_bound"].step_if_fixed_ps
         for trace in trained.traces
     ]
     assert finding["step_if_fixed_ps"] == pytest.approx(

@@ -11,11 +11,13 @@ from build import trace_of
 from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
+from tb_xla_insights.analysis.findings import Finding, Findings, Window
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.findings import detail_after_colon
 from tb_xla_insights.report.summary import HostSummary, summarise
+from tb_xla_insights.schema.findings import Mistakes
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -23,7 +25,8 @@ def with_findings(
     host: str, *gains: tuple[str, float], steps: int = 4, device_bound: bool = False
 ) -> HostSummary:
     """A host with steps of 100 ps whose findings have the given gains."""
-    document: Any = host_report(SessionTrace("session", "run/session", []))
+    document: Any
+    document, _ = host_report(SessionTrace("session", "run/session", []))
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
     step = {
         "host": host,
@@ -46,54 +49,25 @@ def with_findings(
     device |= {"duty": {"capture": {}}}
     document["devices"] = [device]
     mean = 100 if steps else None
-    rows: list[Row] = [
-        {
-            "id": id_, "severity": "info", "title": f"{id_} of {host}", "brief": id_, "detail": f"Evidence of {host}.",
-            "advice": "Change it.", "cost_ps": 10, "step_if_fixed_ps": round(100 * (1 - gain)),
-            "step_if_fixed_at_worst_ps": 100, "gain": gain, "gain_at_worst": 0.0, "recurs": "every_step",
-            "where": "in_step", "after": None, "code": [], "waits_for": "", "best_if": "",
-            "evidence": {}, "windows": [{"start_ps": 1, "end_ps": 2, "device": None}], "step_ps": mean,
-            "kind": "limit" if id_ == "tracing_bound" else "mistake",
-        }
+    found = [
+        Finding(
+            id_, f"{id_} of {host}", id_, f"Evidence of {host}.", "Change it.", 10, {}, [Window(1, 2)],
+            "every_step", gain=gain, gain_at_worst=0.0, step_if_fixed_ps=round(100 * (1 - gain)),
+            step_if_fixed_at_worst_ps=100, where="in_step",
+        )
         for id_, gain in gains
     ]  # fmt: skip
     if device_bound:
-        rows.append(
-            dict.fromkeys(
-                (
-                    "step_if_fixed_ps",
-                    "step_if_fixed_at_worst_ps",
-                    "gain",
-                    "gain_at_worst",
-                    "recurs",
-                    "where",
-                    "after",
-                    "kind",
-                )
-            )
-            | {
-                "code": [],
-                "waits_for": "",
-                "best_if": "",
-                "id": "device_bound",
-                "severity": "info",
-                "title": "t",
-                "brief": "b",
-                "detail": "d.",
-                "advice": "a",
-            }
-            | {"cost_ps": 0, "evidence": {}, "windows": [], "step_ps": mean}
-        )
+        found.append(Finding("device_bound", "t", "b", "d.", "a", 0, {}))
     fixed = round(100 * (1 - sum(gain for id_, gain in gains if id_ != "tracing_bound")))
-    document["findings"] = rows
-    document["mistakes"] = {
+    mistakes: Mistakes = {
         "count": len(gains), "step_ps": mean, "usual_step_ps": mean, "step_if_fixed_ps": fixed,
         "step_without_limit_ps": fixed - 10, "gain": 1 - fixed / 100,
     }  # fmt: skip
     collectives = dataclasses.replace(
         NO_COLLECTIVES, step_numbers=np.full(steps, -1), step_work_ps=np.zeros((steps, 0), np.int64)
     )
-    return HostSummary(host, 1_700_000_000_000_000_000, document, collectives)
+    return HostSummary(host, 1_700_000_000_000_000_000, document, Findings(found, mistakes), collectives)
 
 
 def findings_by_id(*summaries: HostSummary) -> dict[str, Row]:
@@ -151,7 +125,7 @@ class TestFindings:
         slow, fast = with_findings("a", ("early_sync", 0.5)), with_findings("b")
         for step in fast.document["steps"]:
             step["duration_ps"] = 20
-        fast.document["mistakes"] |= {"step_ps": 20, "usual_step_ps": 20, "step_if_fixed_ps": 20}
+        fast.findings.mistakes.update({"step_ps": 20, "usual_step_ps": 20, "step_if_fixed_ps": 20})
         finding = findings_by_id(slow, fast)["early_sync"]
         assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (60, 35)
         assert finding["gain"] == pytest.approx((60 - 35) / 60)
@@ -167,8 +141,13 @@ class TestFindings:
         assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
 
     def test_an_irrelevant_limit_of_one_host_is_removed(self) -> None:
-        hosts = [with_findings("a", ("tracing_bound", 0.0)), *(with_findings(f"w-{n}") for n in range(9))]
-        hosts[0].document["findings"][0]["cost_ps"] = 30
+        first = with_findings("a", ("tracing_bound", 0.0))
+        [limit] = first.findings.found
+        findings = dataclasses.replace(first.findings, found=[dataclasses.replace(limit, cost_ps=30)])
+        hosts = [
+            dataclasses.replace(first, findings=findings),
+            *(with_findings(f"w-{n}") for n in range(9)),
+        ]
         assert "tracing_bound" in findings_by_id(*hosts[:2])
         assert "tracing_bound" not in findings_by_id(*hosts)
 

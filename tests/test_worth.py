@@ -16,13 +16,11 @@ from launching import US, Tpu, event
 from loops import STEP, loop, us
 from simulated import MARKER, Simulation
 
-from tb_xla_insights.analysis.findings import find_findings, findings_report
+from tb_xla_insights.analysis.findings import explained_findings, find_findings
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.finding import LIMITS, Finding
 from tb_xla_insights.analysis.findings.worth import (
     GROUPS,
-    LIMITS,
-    finding_kind,
     group_of,
     has_nothing_to_fix,
     sort_findings,
@@ -74,8 +72,8 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
 
 
 def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
-    report = findings_report(training())
-    mistakes, rows = report["mistakes"], report["findings"]
+    findings, _ = explained_findings(training())
+    mistakes, rows = findings.mistakes, findings.as_json()["findings"]
     usual = LOAD_US + BUILD_US + 521
     assert [row["id"] for row in rows if row["id"] != "dispatch_overhead"] == [
         "input_bound", "tracing_bound", "annotations_not_propagated", "recompilation",
@@ -151,7 +149,7 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
 
 
 def test_without_mistakes_nothing_changes() -> None:
-    mistakes = findings_report(training(load=False, compile_at=None))["mistakes"]
+    mistakes = explained_findings(training(load=False, compile_at=None))[0].mistakes
     assert (mistakes["count"], mistakes["gain"]) == (0, 0.0)
     assert mistakes["step_ps"] == mistakes["usual_step_ps"] == mistakes["step_if_fixed_ps"]
 
@@ -159,7 +157,7 @@ def test_without_mistakes_nothing_changes() -> None:
 def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
     """One run without a known call: 100 of 700 us are a collective."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
-    report = findings_report(session(capture(Core(ops, [event("train(7)", 0, 700)]))))
+    report = explained_findings(session(capture(Core(ops, [event("train(7)", 0, 700)]))))[0].as_json()
     finding = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
     assert (finding["gain"], finding["severity"]) == (1 / 7, "warning")
     assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (None, None)
@@ -196,7 +194,7 @@ def test_findings_are_in_the_order_of_the_verdicts_sentences() -> None:
         replace(finding_with_gain("host_pause", 0.1, None), recurs="once"),
     ]
     assert [finding.id for finding in sort_findings(ordered[::-1])] == [finding.id for finding in ordered]
-    rows = [finding.as_json(finding_kind(finding), None) for finding in ordered]
+    rows = [finding.as_json(None) for finding in ordered]
     assert sort_rows(rows[::-1]) == rows
     groups = [group_of(row["kind"], row["recurs"], row["gain"]) for row in rows]
     assert [*dict.fromkeys(groups)] == [*GROUPS]
@@ -230,7 +228,7 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
         tpu.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
         tpu.step(begin, now - begin, 10 + number)
-    report: Any = findings_report(session(tpu.trace()))
+    report: Any = explained_findings(session(tpu.trace()))[0].as_json()
     mistakes = report["mistakes"]
     separate_gains = [
         mistakes["step_ps"] - row["step_if_fixed_ps"]
@@ -278,7 +276,7 @@ def test_the_usual_step_has_no_evaluation_that_happened_once(times: int) -> None
         simulation.host("forward", 700)
         simulation.launch(400, marker=True)
         simulation.tpu.step(begin, simulation.now - begin, 10 + number)
-    mistakes = findings_report(session(simulation.tpu.trace()))["mistakes"]
+    mistakes = explained_findings(session(simulation.tpu.trace()))[0].mistakes
     assert mistakes["step_ps"] == pytest.approx(simulation.now * US / STEPS, rel=1e-6)
     if times == 1:
         assert us(mistakes["usual_step_ps"]) == pytest.approx(700 + MARKER, abs=2)

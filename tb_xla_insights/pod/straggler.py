@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 from tb_xla_insights.units import brief_time, brief_times, count, share
-
-if TYPE_CHECKING:
-    from tb_xla_insights.schema.findings import Finding as FindingRow
 
 MAX_NAMED = 3
 """Hosts that a sentence names at most."""
@@ -56,12 +53,6 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         step_if_fixed_at_worst_ps=fixed,
         waits_for=_waits_for(comparison),
     )
-
-
-def straggler_row(comparison: HostComparison) -> FindingRow | None:
-    """Returns the finding as the report has it, as a mistake."""
-    finding = straggler_finding(comparison)
-    return finding.as_json("mistake", comparison.table.mean_step_ps) if finding else None
 
 
 def _title(comparison: HostComparison) -> str:

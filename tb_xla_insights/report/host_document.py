@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.device.collectives import collectives_report
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.findings import findings_report
+from tb_xla_insights.analysis.findings import Findings, explained_findings
 from tb_xla_insights.analysis.host.input_pipeline import input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
@@ -37,7 +37,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import EarlyExecution
-    from tb_xla_insights.schema.parts import ExplainedFindingKeys, PropagationKeys, SummaryKeys
+    from tb_xla_insights.schema.parts import PropagationKeys, SummaryKeys
     from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
 
@@ -87,8 +87,8 @@ def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 def host_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
-) -> HostReport:
-    """The report of one host alone: all keys of `session_report` except `hosts` and `verdict`."""
+) -> tuple[HostReport, Findings]:
+    """The report of one host alone, and its findings."""
     sidecars = read_sidecars(session)
     tasks: dict[str, Callable[[], Any]] = {
         # The tasks that take longest come first.
@@ -96,7 +96,7 @@ def host_report(
         "gaps": partial(gaps_report, session, all_gaps),
         "steps": partial(steps_report, session),
         "step_idle": partial(step_idle_report, session),
-        "findings": partial(findings_report, session, sidecars),
+        "findings": partial(explained_findings, session, sidecars),
         "executions": partial(execution_rows, session),
         "programs": partial(program_rows, session),
         "launching": partial(launching, session),
@@ -112,13 +112,13 @@ def host_report(
     propagation: PropagationKeys
     propagation, has_scopes = results["propagation"]
     summary: SummaryKeys = results["summary"]
-    findings: ExplainedFindingKeys = results["findings"]
-    explained = findings["explained_by"]
+    findings: Findings
+    findings, explained = results["findings"]
     for item in results["gaps"]["items"]:
         item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= has_scopes
     summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
-    return {
+    document: HostReport = {
         "schema": SCHEMA_VERSION,
         **summary,
         "steps": results["steps"],
@@ -137,9 +137,8 @@ def host_report(
         "metrics": metrics_document(session),
         "recorded": sidecars.recorded,
         "throughput": throughput(results["steps"], sidecars.recorded, samples_per_step),
-        "findings": findings["findings"],
-        "mistakes": findings["mistakes"],
     }
+    return document, findings
 
 
 def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from tb_xla_insights.analysis.findings.worth import NO_FAULT
+from tb_xla_insights.analysis.findings.finding import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_clause
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE

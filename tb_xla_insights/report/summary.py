@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.step_rows import StepRows
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class HostSummary:
     """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 if the file records no
-    epoch. `document`: the report of this host alone. `collectives`: its collectives, for the comparison of hosts."""
+    epoch. `document` and `findings`: the report of this host alone. `collectives`: its collectives, for the comparison
+    of hosts."""
 
     host: str
     base_unix_ns: int
     document: HostReport
+    findings: Findings
     collectives: HostCollectives
 
 
@@ -34,6 +37,6 @@ def summarise(
     Reads the files beside the capture (`report.sidecars`).
     """
     session = SessionTrace(name, path, [trace])
-    document = host_report(session, all_gaps, samples_per_step)
+    document, findings = host_report(session, all_gaps, samples_per_step)
     document["steps"] = StepRows.from_rows(document["steps"])
-    return HostSummary(trace.host, trace.base_unix_ns, document, host_collectives(trace))
+    return HostSummary(trace.host, trace.base_unix_ns, document, findings, host_collectives(trace))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tb_xla_insights.analysis.findings.data import loading_advice
-from tb_xla_insights.analysis.findings.finding import OWN_WORK
-from tb_xla_insights.analysis.findings.worth import NO_FAULT, RECOMPILATIONS
+from tb_xla_insights.analysis.findings.finding import NO_FAULT, OWN_WORK
+from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs

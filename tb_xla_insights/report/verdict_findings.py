@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb_xla_insights.analysis.findings.worth import NO_FAULT, group_of
+from tb_xla_insights.analysis.findings.finding import NO_FAULT
+from tb_xla_insights.analysis.findings.worth import group_of
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.report.finding_text import (
     change_after_mistakes,

@@ -68,9 +68,3 @@ class ClockOffset(TypedDict):
     clock_offset_ps: int | None
     residual_ps: int | None
     drift_ppm: float | None
-
-
-class ExplainedFindingKeys(FindingKeys):
-    """What to change, and the time of each gap (by its device and start) that each finding explains."""
-
-    explained_by: dict[tuple[str, int], dict[str, int]]

@@ -18,7 +18,7 @@ from tb_xla_insights.schema.texts import Metrics, Recorded, Throughput
 
 
 class HostReport(TypedDict):
-    """The report of one host alone."""
+    """The report of one host alone, or of all hosts, without the findings."""
 
     schema: int
     """Increases if a key changes its meaning or is removed."""
@@ -68,15 +68,15 @@ class HostReport(TypedDict):
     """Circumstances that `record` wrote down; `null` without them."""
     throughput: Throughput | None
     """Samples per second; `null` without steps, or if the number of samples per step is unknown."""
-    findings: list[Finding]
-    """What to change, in the order in which to look at it: mistakes, then limits, or limits first."""
-    mistakes: Mistakes
-    """What the mistakes cost together."""
 
 
 class HostsReport(HostReport):
     """The report of all hosts, without the verdict."""
 
+    findings: list[Finding]
+    """What to change, in the order in which to look at it: mistakes, then limits, or limits first."""
+    mistakes: Mistakes
+    """What the mistakes cost together."""
     hosts: list[Host]
     """One row per host."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
@@ -14,7 +13,7 @@ from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
+from tb_xla_insights.analysis.findings.finding import Code, Finding, Findings, Window
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host_code import host_code
 from tb_xla_insights.analysis.findings.host_pause import host_pause
@@ -27,7 +26,6 @@ from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.tracing import tracing_bound
 from tb_xla_insights.analysis.findings.worth import (
     NO_MISTAKES,
-    finding_kind,
     has_nothing_to_fix,
     mistakes_report,
     rank_findings,
@@ -37,10 +35,7 @@ from tb_xla_insights.analysis.host.script_frames import code_within
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
-if TYPE_CHECKING:
-    from tb_xla_insights.schema.parts import ExplainedFindingKeys
-
-__all__ = ["Finding", "Window", "find_findings", "findings_report"]
+__all__ = ["Finding", "Findings", "Window", "explained_findings", "find_findings"]
 
 _FINDERS = (
     late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,
@@ -86,17 +81,15 @@ def _findings_of(facts: Facts) -> list[Finding]:
     return sort_findings([*findings, bound]) if bound else findings
 
 
-def findings_report(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> ExplainedFindingKeys:
-    """The report's `findings` and `mistakes` for a session of one host or none, and the part of each gap that they
-    explain (`explained_by`, see `Ledger.explained_by`).
-
-    A finding's `step_ps` is the mean of the report's steps, for comparison with `step_if_fixed_ps`; None if nothing can
-    be replayed. `kind` is `mistake` or `limit`; None for `device_bound`, which is no fault.
-    """
+def explained_findings(
+    session: SessionTrace, sidecars: Sidecars = NO_SIDECARS
+) -> tuple[Findings, dict[tuple[str, int], dict[str, int]]]:
+    """The findings of a session of one host or none, without their fixes, and the part of each gap that they explain
+    (see `Ledger.explained_by`)."""
     if not session.traces:
-        return {"findings": [], "mistakes": NO_MISTAKES, "explained_by": {}}
+        return Findings([], NO_MISTAKES), {}
     facts = Facts(session, sidecars)
-    findings = _findings_of(facts)
-    mistakes = mistakes_report(session.traces[0], findings)
-    rows = [finding.as_json(finding_kind(finding), mistakes["step_ps"]) for finding in findings]
-    return {"findings": rows, "mistakes": mistakes, "explained_by": facts.ledger.explained_by()}
+    found = _findings_of(facts)
+    mistakes = mistakes_report(session.traces[0], found)
+    # Fixes hold times of all runs, and only the replay needs them.
+    return Findings([replace(finding, fix=None) for finding in found], mistakes), facts.ledger.explained_by()

@@ -11,6 +11,13 @@ from tb_xla_insights.analysis.thresholds import Severity
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
+    from tb_xla_insights.schema.findings import Mistakes
+    from tb_xla_insights.schema.parts import FindingKeys
+
+LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
+"""Findings about the program's nature. All others except NO_FAULT are mistakes: they name a place to change."""
+
+NO_FAULT = frozenset(("device_bound",))
 
 OWN_WORK = "the device's own work"
 """What sets the pace of a device that is the bottleneck."""
@@ -99,8 +106,13 @@ class Finding:
     waits_for: str = ""
     best_if: str = ""
 
-    def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
-        """The finding's row in the report."""
+    @property
+    def kind(self) -> Literal["mistake", "limit"] | None:
+        """None for findings that are no fault."""
+        return None if self.id in NO_FAULT else "limit" if self.id in LIMITS else "mistake"
+
+    def as_json(self, step_ps: int | None) -> FindingRow:
+        """The finding's row in the report. `step_ps`: the mean step, for comparison with `step_if_fixed_ps`."""
         return {
             "id": self.id,
             "severity": self.severity,
@@ -133,9 +145,22 @@ class Finding:
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
                 for window in self.windows
             ],
-            "kind": kind,
+            "kind": self.kind,
             "step_ps": step_ps,
         }
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of a host or of a session, in order, and the report's `mistakes`."""
+
+    found: Sequence[Finding]
+    mistakes: Mistakes
+
+    def as_json(self) -> FindingKeys:
+        """The report's `findings` and `mistakes`."""
+        step_ps = self.mistakes["step_ps"]
+        return {"findings": [finding.as_json(step_ps) for finding in self.found], "mistakes": self.mistakes}
 
 
 def longest_windows(windows: Iterable[Window]) -> list[Window]:

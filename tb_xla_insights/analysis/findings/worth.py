@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.finding import LIMITS, Finding
 from tb_xla_insights.analysis.replay.evaluation import single_evaluation
 from tb_xla_insights.analysis.replay.what_if import (
     Fix,
@@ -37,11 +37,6 @@ FindingGroup = Literal["fix", "pace", "small_fix", "once"]
 GROUPS: tuple[FindingGroup, ...] = get_args(FindingGroup)
 """In the order of the findings."""
 
-LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
-"""Findings about the program's nature. All others except NO_FAULT are mistakes: they name a place to change."""
-
-NO_FAULT = frozenset(("device_bound",))
-
 RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 """Findings about compilations after the warm-up."""
 
@@ -59,11 +54,6 @@ _MIN_GAIN = {
 """The minimum gain of a finding to be reported; a limit is also reported if its cost is this share of the devices'
 spans, and a finding without cost and fix always. Loading has a higher threshold because every step includes some. All
 other findings are always reported."""
-
-
-def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
-    """`mistake` or `limit`; None for findings that are no fault."""
-    return None if finding.id in NO_FAULT else "limit" if finding.id in LIMITS else "mistake"
 
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
@@ -107,7 +97,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     mistakes = [
         finding
         for finding in ranked
-        if finding_kind(finding) == "mistake"
+        if finding.kind == "mistake"
         and ((finding.gain or 0.0) >= _MIN_GAIN.get(finding.id, 0.0) or not (finding.fix or finding.cost_ps))
     ]
     fixes = [with_certain_device_time(fix) for fix in _fixes_of("mistake", mistakes)]
@@ -202,7 +192,7 @@ def _one_time_fixes(trace: Trace, findings: Sequence[Finding]) -> list[Fix]:
 
 
 def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
-    return [finding.fix for finding in findings if finding.fix and finding_kind(finding) == kind]
+    return [finding.fix for finding in findings if finding.fix and finding.kind == kind]
 
 
 def severity_of_finding(finding: Finding, gain: float) -> Severity:
@@ -217,7 +207,7 @@ def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
         findings,
         key=lambda finding: place_in_order(
             finding.id,
-            finding_kind(finding),
+            finding.kind,
             finding.recurs,
             (finding.gain, finding.gain_at_worst),
             finding.cost_ps,
@@ -288,7 +278,7 @@ def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     fixed_ps = step_without(trace, *mistakes) if mistakes else step_ps
     return {
         "count": sum(
-            (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding_kind(finding) == "mistake"
+            (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding.kind == "mistake"
         ),
         "step_ps": step_ps,
         "usual_step_ps": step_without(trace, *one_time_fixes) if one_time_fixes else step_ps,

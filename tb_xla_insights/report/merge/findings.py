@@ -6,13 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.findings.finding import Code, Finding, Frequency, Window
+from tb_xla_insights.analysis.findings.finding import LIMITS, NO_FAULT, Finding, Findings, Frequency
 from tb_xla_insights.analysis.findings.worth import (
-    LIMITS,
-    NO_FAULT,
-    finding_kind,
     has_nothing_to_fix,
     severity_of_finding,
     sort_findings,
@@ -23,9 +20,7 @@ from tb_xla_insights.report.merge.sections import HostSection
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
-    from tb_xla_insights.schema.parts import FindingKeys
 
-Row = dict[str, Any]
 _RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
 """From the most to the least frequent. If equally many hosts have each of two, the more frequent one is taken."""
 
@@ -39,18 +34,21 @@ def detail_after_colon(detail: str) -> str:
     return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
-def merge_findings(sections: Sequence[HostSection]) -> FindingKeys:
-    """The report's `findings` and `mistakes`, from hosts in their order."""
-    rows_by_id: dict[str, dict[int, Row]] = {}
+def merge_findings(sections: Sequence[HostSection]) -> Findings:
+    """The session's findings, from hosts in their order."""
+    by_id: dict[str, dict[int, Finding]] = {}
     for section in sections:
-        for row in section.rows["findings"]:
-            rows_by_id.setdefault(row["id"], {})[section.number] = row
-    step = _mean_step(sections, lambda section: section.rows["mistakes"]["step_ps"])
-    faults = {id_: rows for id_, rows in rows_by_id.items() if id_ not in NO_FAULT}
+        for finding in section.findings.found:
+            by_id.setdefault(finding.id, {})[section.number] = finding
+    faults = {id_: of_hosts for id_, of_hosts in by_id.items() if id_ not in NO_FAULT}
     findings = sort_findings(
-        [_merge_finding(sections, rows) for id_, rows in faults.items() if _is_relevant(sections, id_, rows)]
+        [
+            _merge_finding(sections, of_hosts)
+            for id_, of_hosts in faults.items()
+            if _is_relevant(sections, id_, of_hosts)
+        ]
     )
-    device_bound = rows_by_id.get("device_bound")
+    device_bound = by_id.get("device_bound")
     if (
         device_bound
         and has_nothing_to_fix(findings)
@@ -58,74 +56,70 @@ def merge_findings(sections: Sequence[HostSection]) -> FindingKeys:
         and not _has_mistake(sections)
     ):
         findings = sort_findings([*findings, _merge_finding(sections, device_bound)])
-    rows = [finding.as_json(finding_kind(finding), step) for finding in findings]
-    return {"findings": rows, "mistakes": _mistakes(sections, findings, step)}
+    return Findings(findings, _mistakes(sections, findings))
 
 
-def _is_relevant(sections: Sequence[HostSection], id_: str, rows: dict[int, Row]) -> bool:
+def _is_relevant(sections: Sequence[HostSection], id_: str, of_hosts: dict[int, Finding]) -> bool:
     """Whether a finding of some hosts becomes one of the session. A limit does only if its fix gains at least
     INFO_SHARE on some host, or if its idle time is at least INFO_SHARE of the spans of all devices."""
-    if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
+    if id_ not in LIMITS or any((finding.gain or 0.0) >= INFO_SHARE for finding in of_hosts.values()):
         return True
-    cost = sum(int(row["cost_ps"]) for row in rows.values())
+    cost = sum(finding.cost_ps for finding in of_hosts.values())
     return cost >= INFO_SHARE * sum(section.span_ps for section in sections)
 
 
-def _is_on_most_hosts(sections: Sequence[HostSection], rows: dict[int, Row]) -> bool:
+def _is_on_most_hosts(sections: Sequence[HostSection], of_hosts: dict[int, Finding]) -> bool:
     """Whether the share of hosts with devices that have a finding is at least EVERY_STEP_SHARE."""
-    return len(rows) >= EVERY_STEP_SHARE * sum(bool(section.span_ps) for section in sections)
+    return len(of_hosts) >= EVERY_STEP_SHARE * sum(bool(section.span_ps) for section in sections)
 
 
 def _has_mistake(sections: Sequence[HostSection]) -> bool:
     """Whether a host has a mistake whose fix gains at least WARNING_SHARE of its step."""
     return any(
-        row["kind"] == "mistake" and (row["gain"] or 0.0) >= WARNING_SHARE
+        finding.kind == "mistake" and (finding.gain or 0.0) >= WARNING_SHARE
         for section in sections
-        for row in section.rows["findings"]
+        for finding in section.findings.found
     )
 
 
-def _merge_finding(sections: Sequence[HostSection], rows: dict[int, Row]) -> Finding:
-    """One finding of the hosts that have it, from `rows` by host number. Texts, place, evidence, code and windows are
-    those of one host: of the median one by gain if more than half of the hosts have the finding, else of the one with
-    the largest gain."""
-    numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
-    on_minority = 2 * len(rows) <= len(sections)
-    shown_row = rows[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
-    names = [section.host for section in sections if section.number in rows] if on_minority else None
-    host = next(section.host for section in sections if rows.get(section.number) is shown_row)
+def _merge_finding(sections: Sequence[HostSection], of_hosts: dict[int, Finding]) -> Finding:
+    """One finding of the hosts that have it, given by host number. Texts, place, evidence, code and windows are those
+    of one host: of the median one by gain if more than half of the hosts have the finding, else of the one with the
+    largest gain."""
+    numbers = sorted(of_hosts, key=lambda number: of_hosts[number].gain or 0.0)
+    on_minority = 2 * len(of_hosts) <= len(sections)
+    shown = of_hosts[numbers[-1] if on_minority else numbers[(len(numbers) - 1) // 2]]
+    names = [section.host for section in sections if section.number in of_hosts] if on_minority else None
+    host = next(section.host for section in sections if of_hosts.get(section.number) is shown)
     weight = _weight_function(sections)
-    recurrences = Counter(row["recurs"] for row in rows.values())
+    recurrences = Counter(finding.recurs for finding in of_hosts.values())
 
-    def mean_share(key: str) -> float | None:
-        return weighted_mean((rows.get(section.number, {}).get(key), weight(section)) for section in sections)
+    def mean_share(share_of: Callable[[Finding], float | None]) -> float | None:
+        return weighted_mean(
+            (share_of(of_hosts[section.number]) if section.number in of_hosts else None, weight(section))
+            for section in sections
+        )
 
-    finding = Finding(
-        id=shown_row["id"],
-        title=shown_row["title"],
-        brief=shown_row["brief"] + _host_phrase(len(rows), len(sections), host),
-        waits_for=shown_row["waits_for"],
-        best_if=shown_row["best_if"],
-        detail=_detail_of_hosts(shown_row["detail"], len(rows), len(sections), host, on_minority),
-        advice=shown_row["advice"],
-        cost_ps=sum(row["cost_ps"] for row in rows.values()),
-        evidence=shown_row["evidence"]
-        | {"hosts": len(rows), "of_hosts": len(sections), "host": host, "host_names": names},
-        windows=[Window(**window) for window in shown_row["windows"]],
+    def mean_step(step_of: Callable[[Finding], int | None]) -> int | None:
+        return _mean_step(
+            sections,
+            lambda section: step_of(of_hosts[section.number]) if section.number in of_hosts else None,
+        )
+
+    finding = replace(
+        shown,
+        brief=shown.brief + _host_phrase(len(of_hosts), len(sections), host),
+        detail=_detail_of_hosts(shown.detail, len(of_hosts), len(sections), host, on_minority),
+        cost_ps=sum(finding.cost_ps for finding in of_hosts.values()),
+        evidence=shown.evidence
+        | {"hosts": len(of_hosts), "of_hosts": len(sections), "host": host, "host_names": names},
         recurs=max(
             recurrences, key=lambda frequency: (recurrences[frequency], -_RECURRENCES.index(frequency))
         ),
-        where=shown_row["where"],
-        after=shown_row["after"],
-        code=[Code(**code) for code in shown_row["code"]],
-        gain=mean_share("gain"),
-        gain_at_worst=mean_share("gain_at_worst"),
-        step_if_fixed_ps=_mean_step(
-            sections, lambda section: rows.get(section.number, {}).get("step_if_fixed_ps")
-        ),
-        step_if_fixed_at_worst_ps=_mean_step(
-            sections, lambda section: rows.get(section.number, {}).get("step_if_fixed_at_worst_ps")
-        ),
+        gain=mean_share(lambda finding: finding.gain),
+        gain_at_worst=mean_share(lambda finding: finding.gain_at_worst),
+        step_if_fixed_ps=mean_step(lambda finding: finding.step_if_fixed_ps),
+        step_if_fixed_at_worst_ps=mean_step(lambda finding: finding.step_if_fixed_at_worst_ps),
     )
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))
 
@@ -168,38 +162,36 @@ def _mean_step(sections: Sequence[HostSection], step_of: Callable[[HostSection],
     )
 
 
-def _mistakes(sections: Sequence[HostSection], findings: Sequence[Finding], step: int | None) -> Mistakes:
+def _mistakes(sections: Sequence[HostSection], findings: Sequence[Finding]) -> Mistakes:
     """The report's `mistakes`. The session's limit is the largest one; for hosts with another limit the step without
     the limit is the step without mistakes."""
-    limit = next(
-        (
-            finding.id
-            for finding in findings
-            if finding_kind(finding) == "limit" and finding.step_if_fixed_ps is not None
-        ),
-        None,
-    )
+    limit = _largest_limit(findings)
 
     def step_without_limit(section: HostSection) -> int | None:
-        limit_of_host = next(
-            (
-                row["id"]
-                for row in section.rows["findings"]
-                if row["kind"] == "limit" and row["step_if_fixed_ps"] is not None
-            ),
-            None,
-        )
-        key = "step_without_limit_ps" if limit_of_host == limit else "step_if_fixed_ps"
-        without_limit: int | None = section.rows["mistakes"][key]
-        return without_limit
+        mistakes = section.findings.mistakes
+        has_limit = _largest_limit(section.findings.found) == limit
+        return mistakes["step_without_limit_ps" if has_limit else "step_if_fixed_ps"]
 
-    fixed = _mean_step(sections, lambda section: section.rows["mistakes"]["step_if_fixed_ps"])
-    mistakes = (finding for finding in findings if finding_kind(finding) == "mistake")
+    step = _mean_step(sections, lambda section: section.findings.mistakes["step_ps"])
+    fixed = _mean_step(sections, lambda section: section.findings.mistakes["step_if_fixed_ps"])
+    mistakes = (finding for finding in findings if finding.kind == "mistake")
     return {
         "count": sum((finding.gain or 0.0) >= INFO_SHARE for finding in mistakes),
         "step_ps": step,
-        "usual_step_ps": _mean_step(sections, lambda section: section.rows["mistakes"]["usual_step_ps"]),
+        "usual_step_ps": _mean_step(sections, lambda section: section.findings.mistakes["usual_step_ps"]),
         "step_if_fixed_ps": fixed,
         "step_without_limit_ps": _mean_step(sections, step_without_limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,
     }
+
+
+def _largest_limit(findings: Sequence[Finding]) -> str | None:
+    """The id of the first limit that was replayed."""
+    return next(
+        (
+            finding.id
+            for finding in findings
+            if finding.kind == "limit" and finding.step_if_fixed_ps is not None
+        ),
+        None,
+    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tb_xla_insights.analysis.findings import Finding, Findings
 from tb_xla_insights.report.step_rows import StepRows
 
 HOST_KEYS = (
     "session", "environment", "devices", "steps", "step_idle", "early_executions", "compiles",
-    "transfers", "input_pipeline", "outside_span", "throughput", "findings", "mistakes",
+    "transfers", "input_pipeline", "outside_span", "throughput",
 )  # fmt: skip
 """Keys of a host's document whose rows remain rows of that host, or are small."""
 
@@ -18,12 +19,13 @@ HOST_KEYS = (
 @dataclass(frozen=True)
 class HostSection:
     """The rows of one host, on the session's time base: the keys HOST_KEYS of its document, and `main_program`, the
-    program with most device time (None without programs). `number` is the host's index in the session and identifies
-    it, as several hosts may have the same name."""
+    program with most device time (None without programs); and its `findings`. `number` is the host's index in the
+    session and identifies it, as several hosts may have the same name."""
 
     number: int
     host: str
     rows: dict[str, Any]
+    findings: Findings
 
     @property
     def steps(self) -> int:
@@ -58,3 +60,14 @@ def shifted(value: Any, by_ps: int) -> Any:
         if new is not item:
             changed[key] = new
     return value | changed if changed else value
+
+
+def shifted_finding(finding: Finding, by_ps: int) -> Finding:
+    """A finding with `by_ps` added to the instants of its windows and evidence."""
+    if not by_ps:
+        return finding
+    windows = [
+        replace(window, start_ps=window.start_ps + by_ps, end_ps=window.end_ps + by_ps)
+        for window in finding.windows
+    ]
+    return replace(finding, windows=windows, evidence=shifted(finding.evidence, by_ps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
 from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.device_work import WorkMerger
@@ -17,7 +18,7 @@ from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
 from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
-from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted
+from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted, shifted_finding
 from tb_xla_insights.report.merge.sidecars import MergedSidecars
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
 from tb_xla_insights.report.merge.tables import (
@@ -56,6 +57,7 @@ class _Host:
     name: str
     base_unix_ns: int
     rows: Row
+    findings: Findings
     comparison_input: HostInput
 
 
@@ -91,7 +93,9 @@ class ReportMerger:
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._single_host = None if self._hosts else summary
         comparison_input = HostInput(summary.host, _keys_for_comparison(document), summary.collectives)
-        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows, comparison_input))
+        self._hosts.append(
+            _Host(key, number, summary.host, summary.base_unix_ns, rows, summary.findings, comparison_input)
+        )
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
         self._executions.add(key, document["executions"])
         self._programs.add(key, document["programs"])
@@ -118,28 +122,27 @@ class ReportMerger:
 
     def document(self) -> Report:
         """The report's document."""
-        document = with_bottlenecks(
-            with_host_comparison(self._without_comparison(self._in_order()), self.comparison)
-        )
+        merged, findings = self._without_comparison(self._in_order())
+        document = with_bottlenecks(with_host_comparison(merged, findings, self.comparison))
         return {**document, "verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:
         """The hosts in the session's order."""
         return sorted(self._hosts, key=lambda host: host.key)
 
-    def _without_comparison(self, hosts: list[_Host]) -> HostReport:
-        """The report without the results that need the comparison of hosts."""
+    def _without_comparison(self, hosts: list[_Host]) -> tuple[HostReport, Findings]:
+        """The report and the findings without the results that need the comparison of hosts."""
         diagnostics = [diagnostic.as_json() for diagnostic in self._session_diagnostics]
         if len(hosts) > 1:
             return self._merge(hosts, diagnostics)
-        document = (
-            self._single_host.document
+        document, findings = (
+            (self._single_host.document, self._single_host.findings)
             if self._single_host
             else host_report(SessionTrace(self._name, self._path, []))
         )
-        return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}
+        return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}, findings
 
-    def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> HostReport:
+    def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> tuple[HostReport, Findings]:
         shifts, start_unix_ns, unknown_clocks = _time_base(hosts)
         sections = _on_session_time_base(hosts, shifts)
         # By the number of arrival, by which gaps refer to hosts: the shift of times and the offset of step indices.
@@ -161,7 +164,7 @@ class ReportMerger:
         environment = small_keys.merge_environments(sections)
         duration, programs = max(ends), self._programs.rows(order_by="device_ps")
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
-        return {
+        document: HostReport = {
             "schema": SCHEMA_VERSION,
             "session": {
                 "name": self._name,
@@ -206,8 +209,8 @@ class ReportMerger:
             "metrics": self._sidecars.metrics,
             "recorded": self._sidecars.recorded,
             "throughput": small_keys.merge_throughput(sections, steps),
-            **merge_findings(sections),
         }
+        return document, merge_findings(sections)
 
 
 def _keys_for_comparison(document: HostReport) -> Row:
@@ -239,7 +242,14 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
 def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:
     """The hosts' rows on the session's time base, with the session's step indices and the hosts' numbers in it."""
     sections = [
-        HostSection(number, host.name, shifted(host.rows, shift))
+        HostSection(
+            number,
+            host.name,
+            shifted(host.rows, shift),
+            replace(
+                host.findings, found=[shifted_finding(finding, shift) for finding in host.findings.found]
+            ),
+        )
         for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
     ]
     result = []

@@ -4,16 +4,14 @@ the time of waiting for stragglers. (docs/definitions.md, "Pods")"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.finding import Code, Finding, Window
+from tb_xla_insights.analysis.findings.finding import NO_FAULT, Finding, Findings
 from tb_xla_insights.analysis.findings.worth import (
-    NO_FAULT,
     RECOMPILATIONS,
-    finding_kind,
     has_nothing_to_fix,
     severity_of_finding,
     sort_findings,
@@ -29,7 +27,6 @@ from tb_xla_insights.units import share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline
-    from tb_xla_insights.schema.findings import Finding as FindingRow
     from tb_xla_insights.schema.findings import Mistakes
     from tb_xla_insights.schema.report import HostReport, HostsReport
     from tb_xla_insights.schema.session import Diagnostic
@@ -55,13 +52,14 @@ _FINDINGS_BY_CAUSE = {
 """Findings of one host that describe why it is late, by the cause of its lateness."""
 
 
-def with_host_comparison(document: HostReport, comparison: HostComparison | None) -> HostsReport:
-    """Adds `hosts` to a report, and accounts for stragglers (of one host: late cores) in its findings and mistakes.
-    `comparison` is None without any host."""
+def with_host_comparison(
+    document: HostReport, found: Findings, comparison: HostComparison | None
+) -> HostsReport:
+    """Adds findings and `hosts` to a report, and accounts for stragglers (of one host: late cores) in its findings and
+    mistakes. `comparison` is None without any host."""
     if comparison is None:
-        return {**document, "hosts": []}
-    findings = [finding_from_row(row) for row in document["findings"]]
-    mistakes, straggler = document["mistakes"], straggler_finding(comparison)
+        return {**document, **found.as_json(), "hosts": []}
+    findings, mistakes, straggler = [*found.found], found.mistakes, straggler_finding(comparison)
     rows = exposed_without_waiting(comparison)
     exposed, remaining = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
     if exposed and remaining < exposed:
@@ -87,13 +85,11 @@ def with_host_comparison(document: HostReport, comparison: HostComparison | None
         diagnostics = [*diagnostics, diagnostic]
     faults = [finding for finding in findings if finding.id not in NO_FAULT]
     ordered = sort_findings(findings if has_nothing_to_fix(faults) else faults)
-    finding_rows = [finding.as_json(finding_kind(finding), mistakes["step_ps"]) for finding in ordered]
     return {
         **document,
         "diagnostics": diagnostics,
         "input_pipeline": pipeline,
-        "findings": finding_rows,
-        "mistakes": mistakes,
+        **Findings(ordered, mistakes).as_json(),
         "hosts": host_rows(comparison),
     }
 
@@ -122,8 +118,7 @@ def _without_straggler_causes(
             detail = f"{straggler.detail} On {recompilation.evidence['host']}, {reason}."
             straggler = replace(straggler, detail=detail)
     removed_mistakes = sum(
-        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE
-        for finding in removed_findings
+        finding.kind == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed_findings
     )
     evidence = straggler.evidence | {"repeated_findings": [finding.id for finding in removed_findings]}
     remaining_findings = [finding for finding in findings if finding not in removed_findings]
@@ -141,13 +136,13 @@ def _is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping
 def _only_reports_idle_time(finding: Finding) -> bool:
     """Whether a finding is a limit without a relevant gain: it reports only that the devices of a late host are
     idle."""
-    return finding_kind(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
+    return finding.kind == "limit" and (finding.gain or 0.0) < INFO_SHARE
 
 
 def _is_relevant(document: HostReport, finding: Finding) -> bool:
     """Whether a limit is relevant to the session as a whole, by its gain or by the time that it explains; always true
     for other findings."""
-    return finding_kind(finding) != "limit" or _worth(document, finding) >= INFO_SHARE
+    return finding.kind != "limit" or _worth(document, finding) >= INFO_SHARE
 
 
 def _worth(document: HostReport, finding: Finding) -> float:
@@ -194,15 +189,6 @@ def _with_late_hosts(
     return {**pipeline, "verdict": verdict, "late_hosts": hosts}
 
 
-def finding_from_row(row: FindingRow) -> Finding:
-    """Converts a row of a report's `findings` back to a finding."""
-    names = {field.name for field in fields(Finding)}
-    windows = [Window(**window) for window in row["windows"]]
-    values: dict[str, Any] = {name: value for name, value in row.items() if name in names}
-    code = [Code(**function) for function in row["code"]]
-    return Finding(**values | {"windows": windows, "code": code})
-
-
 def _without_waiting(
     document: HostReport, findings: Sequence[Finding], mistakes: Mistakes, remaining_ps: int, exposed_ps: int
 ) -> tuple[list[Finding], Mistakes]:
@@ -236,7 +222,7 @@ def _without_waiting(
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
-    largest_limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
+    largest_limit = next((finding for finding in findings if finding.kind == "limit"), None)
     if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
         step_without_limit = without_mistakes - scale(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
@@ -289,7 +275,7 @@ def _step_without_limit(findings: Sequence[Finding], before: Mistakes, mistakes:
     """The mistakes with the straggler, where the step without the largest limit is that of hosts that are on time, if
     the limit is exposed collectives, whose waiting for others is left out already. `before`: the mistakes without the
     straggler."""
-    limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
+    limit = next((finding for finding in findings if finding.kind == "limit"), None)
     usual_ps, remaining_ps = before["usual_step_ps"], mistakes["step_if_fixed_ps"]
     if limit is None or limit.id != _EXPOSED or limit.gain is None or not usual_ps or not remaining_ps:
         return mistakes
