@@ -3,8 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tb_xla_insights.units import count
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, as the clause that it is within another one: without its full stop, and with a small first letter
+    unless that is a name's. `begins_with_name`: whether a small first letter is a name's and stays at the beginning.
+    `lead`: what precedes the clause and a colon."""
+
+    clause: str
+    begins_with_name: bool = False
+    lead: str = ""
+
+    def __str__(self) -> str:
+        if self.lead:
+            return f"{upper_first(self.lead)}: {self.clause}."
+        return f"{self.clause if self.begins_with_name else upper_first(self.clause)}."
+
+    def continued(self, text: str) -> Sentence:
+        """The sentence with some text before its full stop."""
+        return replace(self, clause=f"{self.clause}{text}")
+
+
+def sentences(*parts: Sentence | str) -> tuple[Sentence, ...]:
+    """Sentences, given also as their clauses; empty ones are left out."""
+    return tuple(part if isinstance(part, Sentence) else Sentence(part) for part in parts if part)
 
 
 def plural(number: int, singular: str, plural_form: str | None = None) -> str:

@@ -12,10 +12,10 @@ from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
 from tb_xla_insights.analysis.findings import Finding, Findings, Window
+from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.merge.findings import detail_after_colon
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.findings import Mistakes
 from tb_xla_insights.trace.model import SessionTrace
@@ -51,14 +51,14 @@ def with_findings(
     mean = 100 if steps else None
     found = [
         Finding(
-            id_, f"{id_} of {host}", id_, f"Evidence of {host}.", "Change it.", 10, {}, [Window(1, 2)],
+            id_, f"{id_} of {host}", id_, sentences(f"evidence of {host}"), "Change it.", 10, {}, [Window(1, 2)],
             "every_step", gain=gain, gain_at_worst=0.0, step_if_fixed_ps=round(100 * (1 - gain)),
             step_if_fixed_at_worst_ps=100, where="in_step",
         )
         for id_, gain in gains
     ]  # fmt: skip
     if device_bound:
-        found.append(Finding("device_bound", "t", "b", "d.", "a", 0, {}))
+        found.append(Finding("device_bound", "t", "b", sentences("d"), "a", 0, {}))
     fixed = round(100 * (1 - sum(gain for id_, gain in gains if id_ != "tracing_bound")))
     mistakes: Mistakes = {
         "count": len(gains), "step_ps": mean, "usual_step_ps": mean, "step_if_fixed_ps": fixed,
@@ -103,7 +103,7 @@ class TestFindings:
         finding = findings_by_id(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))[
             "early_sync"
         ]
-        assert finding["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
+        assert finding["detail"] == "On w-1 alone, of 2 hosts: evidence of w-1."
         assert finding["brief"] == "early_sync on w-1"
 
     def test_hosts_with_the_same_name_are_distinct(self) -> None:
@@ -150,10 +150,6 @@ class TestFindings:
         ]
         assert "tracing_bound" in findings_by_id(*hosts[:2])
         assert "tracing_bound" not in findings_by_id(*hosts)
-
-    def test_a_detail_after_a_colon_keeps_the_capital_of_names(self) -> None:
-        assert detail_after_colon("The device idles 1 ms.") == "the device idles 1 ms."
-        assert detail_after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
 
     def test_the_devices_are_the_bottleneck_if_they_are_on_nearly_all_hosts_and_no_host_has_a_mistake(
         self,
@@ -294,3 +290,11 @@ class TestDiagnostics:
     def test_numbers_of_steps_may_differ_by_those_that_edges_cut(self, steps: int, differs: bool) -> None:
         hosts = [with_findings("a"), with_findings("b"), with_findings("c", steps=steps)]
         assert any(row["id"] == "hosts_differ" for row in merged(hosts)["diagnostics"]) == differs
+
+
+def test_a_sentence_begins_with_a_capital_letter_unless_it_is_a_names() -> None:
+    assert str(Sentence("the device idles")) == "The device idles."
+    assert (
+        str(Sentence("torch.compile runs 3 graphs", begins_with_name=True)) == "torch.compile runs 3 graphs."
+    )
+    assert str(Sentence("the device idles", lead="on w-3")) == "On w-3: the device idles."

@@ -99,7 +99,7 @@ def test_a_fix_of_one_step_changes_only_that_step() -> None:
 
 def test_a_finding_without_idle_time_states_no_time() -> None:
     facts = Facts(session(loop(steps=2).trace()), NO_SIDECARS)
-    assert facts.idle_text(np.zeros(len(facts.ledger), np.int64), "every_step") == "No device idles"
+    assert facts.idle_text(np.zeros(len(facts.ledger), np.int64), "every_step") == "no device idles"
 
 
 def test_findings_outside_of_steps_have_no_recurrence() -> None:
@@ -174,7 +174,7 @@ def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
 
 
 def finding_with_gain(name: str, best: float | None, worst: float | None) -> Finding:
-    return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
+    return Finding(name, "", "", (), "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
 
 
 def test_findings_are_in_the_order_of_the_verdicts_sentences() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.english import join_words
+from tb_xla_insights.english import Sentence, join_words, sentences
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names, party_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
@@ -40,7 +41,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         id="straggler",
         title=_title(comparison),
         brief=_brief(comparison),
-        detail=_detail(comparison),
+        sentences=_sentences(comparison),
         advice=advice_text(comparison),
         cost_ps=_cost_ps(comparison),
         evidence=_evidence(comparison),
@@ -150,12 +151,12 @@ def _cause_words(cause: Cause) -> list[str]:
     return [cause.annotation_name, name] if cause.annotation_name else [name]
 
 
-def _detail(comparison: HostComparison) -> str:
+def _sentences(comparison: HostComparison) -> Sequence[Sentence]:
     late_hosts, arrivals = comparison.late_hosts, comparison.party_arrivals
     names, kinds = late_names(comparison), f"{comparison.common_kind or 'collective'}s"
     if not names:
         party_word = "core" if comparison.core_arrivals else "host"
-        text = f"A {party_word} waits {brief_time(late_hosts.waits_ps)} a step for the last one"
+        text = f"a {party_word} waits {brief_time(late_hosts.waits_ps)} a step for the last one"
         highest = share(int(arrivals.last_count.max()) / max(len(arrivals.instances), 1))
         cause = comparison.causes[0]
         reason = (
@@ -163,7 +164,7 @@ def _detail(comparison: HostComparison) -> str:
             if cause
             else ""
         )
-        return f"{text}, and none is last at more than {highest} of the {kinds}{reason}."
+        return sentences(f"{text}, and none is last at more than {highest} of the {kinds}{reason}")
     party = late_hosts.parties[0]
     last = share(int(arrivals.last_count[party]) / int(arrivals.shared_count[party]))
     lateness = brief_time(comparison.late_ps(0))
@@ -173,7 +174,7 @@ def _detail(comparison: HostComparison) -> str:
         head = f"{names[0]} {verb} {lateness} late {frequency}, last at {last} of the {kinds}"
     else:
         head = f"{_first_names(names)} arrive late, the first of them by {lateness} {frequency}"
-    return f"{head}. {_reason(comparison, names)}"
+    return Sentence(head, begins_with_name=True), _reason(comparison, names)
 
 
 def _first_names(names: list[str]) -> str:
@@ -182,7 +183,7 @@ def _first_names(names: list[str]) -> str:
     return join_words(names) if more <= 0 else f"{', '.join(names[:MAX_NAMED])} and {more} more"
 
 
-def _reason(comparison: HostComparison, names: list[str]) -> str:
+def _reason(comparison: HostComparison, names: list[str]) -> Sentence:
     """Returns what takes longer, for each cause on its first host."""
     first_of_cause: dict[str, tuple[int, Cause]] = {}
     for position, cause in enumerate(comparison.causes):
@@ -190,9 +191,10 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
             first_of_cause.setdefault(cause.name, (position, cause))
     reference = comparison.reference_text
     if not first_of_cause:
-        return f"Nothing recorded takes longer there than on {reference}."
+        return Sentence(f"nothing recorded takes longer there than on {reference}")
+    causes = [*first_of_cause.values()][:MAX_CAUSES]
     parts = []
-    for position, cause in [*first_of_cause.values()][:MAX_CAUSES]:
+    for position, cause in causes:
         name, per_step = names[position], _per_step(comparison, position)
         where = f"{_core_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name
         host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
@@ -200,8 +202,9 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
         parts.append(
             f"{cause_text(cause)} takes {host_time} {per_step} on {where}, {median_time} on {reference}"
         )
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if parts[0].startswith("device work") else f"{text}."
+    main_cause = causes[0][1]
+    is_device_work = main_cause.name == DEVICE and not main_cause.annotation_name
+    return Sentence("; ".join(parts), begins_with_name=not is_device_work)
 
 
 def _per_step(comparison: HostComparison, position: int) -> str:

@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.english import sentences
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_time
 
@@ -81,7 +82,10 @@ def host_callback(facts: Facts) -> Finding | None:
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"a call of Python inside the program ({name or kind})",
-        f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)}{mostly} for {kind}{location}{call_text}.",
+        sentences(
+            f"{facts.core_subject} waits {facts.mean_of_times(waits, frequency)}{mostly} for {kind}{location}"
+            f"{call_text}"
+        ),
         _advice(kind, name, location),
         waiting_ps,
         {

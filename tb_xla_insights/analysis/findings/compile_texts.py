@@ -30,7 +30,7 @@ _CHANGE_CLAUSES: dict[Change, str] = {
     "fewer_parameters": "the parameters are those of an earlier program, but some are gone",
     "other_graph": "no earlier graph is similar",
 }
-"""The change that caused a compilation, as a clause that follows `In 4 of them`."""
+"""The change that caused a compilation, as a clause that follows `in 4 of them`."""
 
 _CUT_PHRASES = {
     BEGUN_BEFORE: "at the capture's start",
@@ -55,10 +55,10 @@ class Compilation:
 
 
 def duration_text(compilations: Sequence[Compilation], total_ps: int, where: str) -> str:
-    """`Compiling takes 318 ms`, `5 compilations in steps 6 and 9 take 7.71 s (1 unfinished)`."""
+    """`compiling takes 318 ms`, `5 compilations in steps 6 and 9 take 7.71 s (1 unfinished)`."""
     subject = f"{plural(len(compilations), 'compilation')} {where}".rstrip()
     verb = "takes" if len(compilations) == 1 else "take"
-    clause = "Compiling takes" if subject == "1 compilation" else f"{subject} {verb}"
+    clause = "compiling takes" if subject == "1 compilation" else f"{subject} {verb}"
     return f"{clause} {brief_time(total_ps)}{_cut_text(compilations)}"
 
 
@@ -101,8 +101,7 @@ def longest_of_main_change(compilations: Sequence[Compilation]) -> Compilation |
 
 
 def change_text(compilations: Sequence[Compilation], example: Compilation | None) -> str:
-    """What is new in the graphs, as a sentence with a leading space; empty if unknown. `example`: see
-    `longest_of_main_change`."""
+    """What is new in the graphs, as a clause; empty if unknown. `example`: see `longest_of_main_change`."""
     if example is None or example.diff.change is None:
         return ""
     clause = _CHANGE_CLAUSES[example.diff.change]
@@ -110,9 +109,9 @@ def change_text(compilations: Sequence[Compilation], example: Compilation | None
     nearest = example.diff.nearest
     differences = changes_text(nearest.differences) or slices_text(nearest) if nearest else ""
     if len(compilations) == 1:
-        return f" {clause[:1].upper()}{clause[1:]}{f': {differences}' if differences else ''}."
+        return f"{clause}{f': {differences}' if differences else ''}"
     longest = f": in the longest, {differences}" if differences else ""
-    return f" In {'all' if with_change == len(compilations) else with_change} of them {clause}{longest}."
+    return f"in {'all' if with_change == len(compilations) else with_change} of them {clause}{longest}"
 
 
 def _cut_text(compilations: Sequence[Compilation]) -> str:

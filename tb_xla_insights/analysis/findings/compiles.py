@@ -44,7 +44,7 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
-from tb_xla_insights.english import lower_first
+from tb_xla_insights.english import sentences
 from tb_xla_insights.trace.model import Int64
 
 _NEARLY_ALL_SHARE = 0.995
@@ -98,16 +98,18 @@ def recompilation(facts: Facts) -> Finding | None:
     )
     if has_unknown_runs and len(numbers) > 1:
         detail += LATER_RUNS
-    detail += f".{change_text(compilations, example)}"
-    if example is None and variants > 1:
-        detail += (
-            f" {variants} graphs are named {module}, and no HLO is recorded that would distinguish them."
-        )
+    is_indistinct = example is None and variants > 1
     return Finding(
         "recompilation",
         title,
         brief,
-        detail,
+        sentences(
+            detail,
+            change_text(compilations, example),
+            f"{variants} graphs are named {module}, and no HLO is recorded that would distinguish them"
+            if is_indistinct
+            else "",
+        ),
         _advice(
             facts,
             compilations,
@@ -148,7 +150,7 @@ def recompilation(facts: Facts) -> Finding | None:
 def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
     if not taken_ps.any():
         return "no device idles meanwhile within its span"
-    idle, core = facts.mean_per_core(taken_ps), lower_first(facts.core_subject)
+    idle, core = facts.mean_per_core(taken_ps), facts.core_subject
     return (
         f"{core} idles meanwhile"
         if idle.ps >= _NEARLY_ALL_SHARE * total_ps

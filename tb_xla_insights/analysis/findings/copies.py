@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.english import join_words, plural, sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy
@@ -107,10 +107,12 @@ def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
         "device_copies",
         title,
         f"copies of {copied} in {program}",
-        f"{facts.core_subject} copies {copied} ({join_words(shapes[:_MAX_NAMES])}"
-        f"{', …' if len(shapes) > _MAX_NAMES else ''}) for {facts.mean_of_times(times, frequency)}, "
-        f"{share(program_copies_ps / copies.program_ps)} of the time in {program}. The program has an output of the "
-        "same shape, and may not write it into the argument.",
+        sentences(
+            f"{facts.core_subject} copies {copied} ({join_words(shapes[:_MAX_NAMES])}"
+            f"{', …' if len(shapes) > _MAX_NAMES else ''}) for {facts.mean_of_times(times, frequency)}, "
+            f"{share(program_copies_ps / copies.program_ps)} of the time in {program}",
+            "the program has an output of the same shape, and may not write it into the argument",
+        ),
         _advice(facts, names, copies),
         copies.copy_ps,
         {"program": program, "program_ps": copies.program_ps, "has_hlo": True, "copies": rows[:MAX_WINDOWS]},
@@ -135,8 +137,11 @@ def _unexplained(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
             f"Copies take {share(program_copies_ps / copies.program_ps)} of {program}", "Copies"
         ),
         f"copies in {program}",
-        f"Copies such as {name} take {copy_time} of {program_time} in {program}. The capture lacks the program, so it "
-        "does not show whether they copy arguments that are not donated, or change a layout.",
+        sentences(
+            f"copies such as {name} take {copy_time} of {program_time} in {program}",
+            "the capture lacks the program, so it does not show whether they copy arguments that are not donated, or "
+            "change a layout",
+        ),
         f"Capture again with the programs{option}: the copied arguments are then named.",
         0,
         {"program": program, "program_ps": copies.program_ps, "has_hlo": False}

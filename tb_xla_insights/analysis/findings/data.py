@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
-from tb_xla_insights.english import mean_text
+from tb_xla_insights.english import mean_text, sentences
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share
 
@@ -74,7 +74,7 @@ def input_bound(facts: Facts) -> Finding | None:
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > _MIN_DELAYED_RATIO * cost else ""
     overlap_text = (
-        f" Loading overlaps with the device's work for {share(pipeline['load_hidden'])} of its time{delay_text}."
+        f"loading overlaps with the device's work for {share(pipeline['load_hidden'])} of its time{delay_text}"
         if pipeline["load_hidden"] is not None
         else ""
     )
@@ -86,7 +86,7 @@ def input_bound(facts: Facts) -> Finding | None:
     idle_text = (
         f"{facts.core_subject} {_waiting_text(idle_ps, infeed_ps)} {mean}"
         if mean.ps
-        else f"No device idles{' in whole steps' if cost else ''}"
+        else f"no device idles{' in whole steps' if cost else ''}"
     )
     fix = replace(
         facts.fix_removing(steps, "input", in_other_thread=True),
@@ -100,8 +100,10 @@ def input_bound(facts: Facts) -> Finding | None:
             "The device waits for data",
         ),
         f"loading in {name}" if names else "loading",
-        f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}"
-        f".{overlap_text}",
+        sentences(
+            f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}",
+            overlap_text,
+        ),
         loading_advice(pipeline_kind, facts.words, name, _loaders_text(facts, frequency, fix)),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
@@ -208,7 +210,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _transfer_brief(to_device, sends, is_per_step),
-        f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}.",
+        sentences(f"{facts.idle_text(taken_ps, frequency)} while {' or '.join(activities)}"),
         _advise_sending(facts) if sends else "Read less from the device, later, and many values at once.",
         cost,
         {

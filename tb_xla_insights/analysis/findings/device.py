@@ -31,7 +31,7 @@ from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union_all
-from tb_xla_insights.english import join_words
+from tb_xla_insights.english import join_words, sentences
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
@@ -70,8 +70,10 @@ def device_stalls(facts: Facts) -> Finding | None:
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"waiting in {name}",
-        f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
-        f"{share(cost / busy_ps)} of its busy time, mostly in {name}.",
+        sentences(
+            f"{facts.core_subject} does nothing but wait for {facts.mean_of_times(times, frequency)}, "
+            f"{share(cost / busy_ps)} of its busy time, mostly in {name}"
+        ),
         _STALL_ADVICE[main],
         cost,
         {
@@ -167,8 +169,10 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         "exposed_collectives",
         title,
         f"time in {name} without computing",
-        f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives while it computes "
-        f"nothing{share_of_total}.",
+        sentences(
+            f"{facts.core_subject} spends {facts.mean_of_times(exposed, frequency)} in collectives while it computes "
+            f"nothing{share_of_total}"
+        ),
         _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
         {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
@@ -242,7 +246,9 @@ def device_bound(facts: Facts) -> Finding | None:
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
         OWN_WORK,
-        f"{facts.core_subject} computes {share(computing_share)} of the time, and the host {_lead_text(trace)}.",
+        sentences(
+            f"{facts.core_subject} computes {share(computing_share)} of the time, and the host {_lead_text(trace)}"
+        ),
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
         "more cores.",
         0,

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.launches.launches import (
     launches_single_operations,
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.english import upper_first
+from tb_xla_insights.english import sentences, upper_first
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -98,12 +98,14 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         (facts.mean_per_core(clause_taken_ps, frequency), condition) for clause_taken_ps, condition in clauses
     )
     runs, median = _usual_overhead(facts.trace)
-    usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
     return Finding(
         "dispatch_overhead",
         title,
         brief,
-        f"{facts.core_subject} idles {idle}{usual}",
+        sentences(
+            f"{facts.core_subject} idles {idle}",
+            "" if median is None else f"the usual execution has {brief_time(median)} of overhead",
+        ),
         advice,
         cost,
         {f"{name}_ps": time for name, time in costs.items()}

@@ -28,7 +28,7 @@ from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
-from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.english import Sentence, plural, sentences
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
 
@@ -111,19 +111,19 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     where = steps_text(numbers, facts.step_count)
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
     dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)
-    detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
+    detail = f"extracting {plural(count, 'graph')} takes {dynamo_text}"
     detail += f" and {plural(compiles, 'compilation')} {compile_text}" if compiles else ""
     detail += (
-        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken_ps)} of it"
+        f"; {facts.core_subject} idles for {facts.mean_per_core(taken_ps)} of it"
         if cost
         else "; no device idles meanwhile within its span"
     )
-    detail += f"{LATER_RUNS if has_unknown_runs and len(numbers) > 1 else ''}."
+    detail += LATER_RUNS if has_unknown_runs and len(numbers) > 1 else ""
     return Finding(
         "dynamo_recompilation",
         first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
         f"another compilation by torch.compile {where}",
-        detail + (_failure_text(guard) if guard else ""),
+        sentences(detail, *([_failure(guard)] if guard else [])),
         _guard_advice(guard),
         cost,
         {
@@ -146,14 +146,14 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     )
 
 
-def _failure_text(guard: Guard) -> str:
-    """The log's record of the guard that failed last, as a sentence with a leading space."""
+def _failure(guard: Guard) -> Sentence:
+    """The log's record of the guard that failed last."""
     condition = _LONG_DECIMAL.sub(r"\1…", guard.guard or "")
-    text = f" {guard.file}: {f'the guard {condition} failed last' if condition else 'guards failed'}"
+    text = f"{guard.file}: {f'the guard {condition} failed last' if condition else 'guards failed'}"
     text += f" at {guard.place}" if guard.place else f" in {guard.function}" if guard.function else ""
     if guard.limit:
         text += f"; after {guard.limit} variants torch.compile gave up"
-    return f"{text}."
+    return Sentence(text, begins_with_name=True)
 
 
 def _guard_advice(guard: Guard | None) -> str:
@@ -213,18 +213,21 @@ def graph_breaks(facts: Facts) -> Finding | None:
             f"{plural(explanation.graphs, 'graph')}"
         )
         detail += f": {reason}" if reason else ""
-        detail += f" at {location}." if location else "."
+        detail += f" at {location}" if location else ""
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
         brief = f"what seem to be graph breaks of torch.compile ({graphs} graphs a step)"
-        detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
+        detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual"
     if extra_count := len(extra.launches):
         executions = "extra execution" if extra_count == 1 else plural(extra_count, "extra execution")
         idle = f"{facts.idle_text(taken_ps, facts.frequency_of(steps))} before the {executions}"
-        idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
-        detail += f" {idle}{_reads_text(trace, extra)}."
+        idle = idle if cost else f"idle time before the {executions}, if any, counts with other findings"
+        consequence = Sentence(f"{idle}{_reads_text(trace, extra)}")
     else:
-        detail += f" torch.compile runs {'no more than two graphs' if graphs else 'no graph'} in a step of the capture."
+        graphs_text = "no more than two graphs" if graphs else "no graph"
+        consequence = Sentence(
+            f"torch.compile runs {graphs_text} in a step of the capture", begins_with_name=True
+        )
     advice = (
         f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
@@ -232,7 +235,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     if not explanation:
         advice = advice.removesuffix(".") + "; torch._dynamo.explain(model)(…) names each break."
     return Finding(
-        "graph_breaks", title, brief, detail, advice, cost,
+        "graph_breaks", title, brief, (Sentence(detail, begins_with_name=True), consequence), advice, cost,
         {
             "suspected": explanation is None,
             "breaks": explanation.breaks if explanation else None,

@@ -109,8 +109,8 @@ class Facts:
 
     @cached_property
     def core_subject(self) -> str:
-        """The subject of sentences about devices. With several cores, figures are means per core."""
-        return "Each core" if len(self.trace.devices) > 1 else "The device"
+        """The subject of clauses about devices. With several cores, figures are means per core."""
+        return "each core" if len(self.trace.devices) > 1 else "the device"
 
     def mean_per_core(self, taken_ps: Int64, frequency: Frequency | None = None) -> Mean:
         """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
@@ -144,10 +144,10 @@ class Facts:
         return Mean(round(total_ps / (cores * step_count)) if total_ps else 0, " a step")
 
     def idle_text(self, taken_ps: Int64, frequency: Frequency | None) -> str:
-        """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it
-        happens in one step only or outside of steps. `No device idles` if no time is taken."""
+        """`the device idles 24.4 ms a step`, for several cores `each core idles 24.4 ms a step`; without `a step` if it
+        happens in one step only or outside of steps. `no device idles` if no time is taken."""
         if not taken_ps.any():
-            return "No device idles"
+            return "no device idles"
         return f"{self.core_subject} idles {self.mean_per_core(taken_ps, frequency)}"
 
     def idle_in_steps_ps(self, frequency: Frequency | None, *classes: str) -> int | None:

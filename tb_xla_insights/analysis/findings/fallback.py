@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_co
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.english import plural
+from tb_xla_insights.english import plural, sentences
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
@@ -47,25 +47,23 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             f"{len(operators)} operators run on the CPU",
         )
         period = "since the script began" if metrics is facts.sidecars.metrics else "in the capture"
-        detail = (
-            "The metrics report counts "
+        detail = sentences(
+            "the metrics report counts "
             f"{'' if is_complete else 'at least '}{plural(sum(operators.values()), 'call')} {period} "
-            "of operators that PyTorch/XLA does not lower. "
-        )
-        detail += (
-            f"{facts.idle_text(taken_ps, frequency)} after graph cuts that are probably theirs."
+            "of operators that PyTorch/XLA does not lower",
+            f"{facts.idle_text(taken_ps, frequency)} after graph cuts that are probably theirs"
             if cost
-            else "No idle time in the capture can be attributed to them."
+            else "no idle time in the capture can be attributed to them",
         )
         brief = f"{names} on the CPU"
     else:
         title = "Values are read and sent back, as by an operator on the CPU"
         brief = f"values that are read and sent back{inside}"
-        detail = (
+        detail = sentences(
             f"{plural(suspected, 'time')} a value is read{inside} and one is sent to the device right after it, as by "
-            "an operator that runs on the CPU. "
+            "an operator that runs on the CPU",
+            f"{facts.idle_text(taken_ps, frequency)} meanwhile",
         )
-        detail += f"{facts.idle_text(taken_ps, frequency)} meanwhile."
     advice = (
         f"Replace {names}{inside} with operators that PyTorch/XLA lowers."
         if operators

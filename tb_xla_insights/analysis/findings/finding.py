@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import Severity
+from tb_xla_insights.english import Sentence
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
@@ -59,14 +60,14 @@ class Code:
 class Finding:
     """One finding; see the report's `findings`.
 
-    `title`: at most MAX_TITLE_LENGTH characters. `detail`: the evidence in at most two sentences, without
-    advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed over all devices:
-    idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the time for which cores
-    wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once` nevertheless). `fix`:
-    what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under keys that end in `_ps`.
-    `where`: the place of most of its time, `after`: the id of the finding whose fix must come first, `code`: the
-    longest functions of the script in its time; None and empty if not known.
-    `idle_ps`: all idle time per step and core that `detail` mentions; None if `detail` does not cover all of it.
+    `title`: at most MAX_TITLE_LENGTH characters. `sentences`: the report's `detail`, the evidence in at most two
+    sentences, without advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed
+    over all devices: idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the
+    time for which cores wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once`
+    nevertheless). `fix`: what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under
+    keys that end in `_ps`. `where`: the place of most of its time, `after`: the id of the finding whose fix must come
+    first, `code`: the longest functions of the script in its time; None and empty if not known.
+    `idle_ps`: all idle time per step and core that `sentences` mention; None if they do not cover all of it.
     `findings.worth` fills in the effect of the fix: `gain` at best, `gain_at_worst`, `severity`, and the mean step
     after the fix, `step_if_fixed_ps` at best and `step_if_fixed_at_worst_ps` at worst.
 
@@ -87,7 +88,7 @@ class Finding:
     id: str
     title: str
     brief: str
-    detail: str
+    sentences: Sequence[Sentence]
     advice: str
     cost_ps: int
     evidence: dict[str, Any]
@@ -105,6 +106,10 @@ class Finding:
     code: Sequence[Code] = ()
     waits_for: str = ""
     best_if: str = ""
+
+    @property
+    def detail(self) -> str:
+        return " ".join(map(str, self.sentences))
 
     @property
     def kind(self) -> Literal["mistake", "limit"] | None:

@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
-from tb_xla_insights.english import lower_first, mean_text, plural, upper_first
+from tb_xla_insights.english import mean_text, plural, sentences, upper_first
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -66,8 +66,8 @@ def early_sync(facts: Facts) -> Finding | None:
     noun = "StepMarker" if by_marker == count else "sync" if by_marker else "read"
     cuts_text = _cuts_text(noun, int((early.step >= 0).sum()) or count, numbers, facts)
     detail = (
-        f"{'An execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
-        f"{lower_first(facts.idle_text(taken_ps, frequency))} after {'it' if count == 1 else 'them'}."
+        f"{'an execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
+        f"{facts.idle_text(taken_ps, frequency)} after {'it' if count == 1 else 'them'}"
     )
     blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
     frame = most_common(
@@ -95,7 +95,7 @@ def early_sync(facts: Facts) -> Finding | None:
         "early_sync",
         _title(cause if marker_and_read == count else cuts_text, subject if location_known else "", where),
         brief,
-        detail,
+        sentences(detail),
         marker_advice if by_marker == count else read_advice,
         cost,
         {

@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.thresholds import MAX_GAIN_SPREAD
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog import without_encoded_stats
+from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_times
@@ -67,8 +68,10 @@ def host_code(facts: Facts) -> Finding | None:
         "host_code",
         _title(dominant_class, code, places),
         brief,
-        f"{facts.idle_text(taken_ps, frequency)} while {activities_text(activities, 'or')}."
-        f"{_places_text(facts, code, places, frequency)}",
+        sentences(
+            f"{facts.idle_text(taken_ps, frequency)} while {activities_text(activities, 'or')}",
+            *_places_sentence(facts, code, places, frequency),
+        ),
         _advice(facts, dominant_class, code, places),
         cost,
         {f"{name}_ps": class_cost for name, class_cost in costs.items()}
@@ -150,22 +153,23 @@ def _phrases(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_
     return f"the Python in {place}", f"the script, which runs {name}" if code else f"the script, in {name}"
 
 
-def _places_text(
+def _places_sentence(
     facts: Facts, code: Sequence[ScriptCode], places: Sequence[_Place], frequency: Frequency | None
-) -> str:
-    """` augment (train.py:12) takes 11.2 ms a step, mostly in roll; step (train.py:40) 0.11 ms.`: functions, else
-    annotations, without those that have little of the time."""
+) -> list[Sentence]:
+    """`augment (train.py:12) takes 11.2 ms a step, mostly in roll; step (train.py:40) 0.11 ms`: functions, else
+    annotations, without those that have little of the time; none if all have little."""
     named = [(row.place, row.own_ps) for row in code] or [(str(place), place.own_ps) for place in places]
     min_ps = MAX_GAIN_SPREAD * sum(ps for _, ps in named)
     named = [(name, ps) for name, ps in named[:_MAX_PLACES] if ps >= min_ps]
     if not named:
-        return ""
+        return []
     divisor, unit = (1, "") if frequency in ("once", None) else (facts.steps_in_spans, " a step")
     texts = brief_times(*(round(ps / divisor) for _, ps in named))
     callee = code[0].callee if code else None
     mostly = f", mostly in {callee.name}" if callee and callee.name != code[0].name else ""
     parts = [f"{name} {text}" for (name, _), text in zip(named[1:], texts[1:], strict=True)]
-    return f" {'; '.join([f'{named[0][0]} takes {texts[0]}{unit}{mostly}', *parts])}."
+    text = "; ".join([f"{named[0][0]} takes {texts[0]}{unit}{mostly}", *parts])
+    return [Sentence(text, begins_with_name=True)]
 
 
 def _advice(facts: Facts, dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Place]) -> str:

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.english import join_words, plural, sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -53,7 +53,9 @@ def host_pause(facts: Facts) -> Finding | None:
         "host_pause",
         _title(facts, kinds),
         _brief(facts, kinds),
-        f"{facts.core_subject} idles {brief_time(facts.mean_per_core(taken_ps).ps)} while {join_words(texts)}.",
+        sentences(
+            f"{facts.core_subject} idles {brief_time(facts.mean_per_core(taken_ps).ps)} while {join_words(texts)}"
+        ),
         _advice(facts, main),
         int(taken_ps.sum()),
         {

@@ -50,7 +50,7 @@ def longest_phases(
 def phases_text(
     facts: Facts, subject: str, times: Sequence[tuple[str, int]], frequency: Frequency | None
 ) -> str:
-    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`; without `a step` if it does not recur in
+    """`building takes 4.12 ms a step in forward and 3.17 ms in backward`; without `a step` if it does not recur in
     steps. `subject`: what takes these times."""
     if not times:
         return ""
@@ -59,7 +59,7 @@ def phases_text(
     names = [name for name, _ in times]
     parts = [f"{texts[0]}{unit} in {names[0]}"]
     parts += [f"{text} in {name}" for name, text in zip(names[1:], texts[1:], strict=True)]
-    return f" {subject[0].upper()}{subject[1:]} takes {join_words(parts)}."
+    return f"{subject} takes {join_words(parts)}"
 
 
 def compiled_phases(trace: Trace) -> set[str]:

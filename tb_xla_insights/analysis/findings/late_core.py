@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.english import Sentence, join_words, plural, sentences
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.threads import thread_labels
@@ -66,8 +66,13 @@ def late_core(facts: Facts) -> Finding | None:
             f"{waiting_text} {verb} for {name}, which is launched later", "A core is launched late"
         ),
         f"the late launch on {name}, for which {waiting_text} {verb}",
-        f"{waiting_text} {verb} {mean}{unit} for {name} at the start of a run (barrier-cores), because its runs are "
-        f"enqueued {later} later{f', by the thread {threads[0]}' if len(threads) == 1 else ''}.",
+        sentences(
+            Sentence(
+                f"{waiting_text} {verb} {mean}{unit} for {name} at the start of a run (barrier-cores), because its "
+                f"runs are enqueued {later} later{f', by the thread {threads[0]}' if len(threads) == 1 else ''}",
+                begins_with_name=True,
+            )
+        ),
         f"Look in the timeline at what the thread that launches on {name} does before: if it works, let it launch "
         "first; if nothing of it is recorded, it probably waits for a processor: run fewer threads beside it, or "
         "give the process more processors.",

@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
+from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
 
@@ -49,29 +50,28 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     summary = (
         f"{share(unexplained_ps / coverage['device_ps'])} of the device's work has no annotation"
         if coverage["device_ps"]
-        else "No device work has an annotation"
+        else "no device work has an annotation"
     )
     if main_reason == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
         subject = (
-            f"None of {len(lost_paths)} annotations reaches"
+            f"none of {len(lost_paths)} annotations reaches"
             if len(lost_paths) > 1
-            else "The only annotation does not reach"
+            else "the only annotation does not reach"
         )
-        detail = f"{subject} the device: XLA_HLO_DEBUG=1 was not set at tracing."
+        detail = sentences(f"{subject} the device: XLA_HLO_DEBUG=1 was not set at tracing")
     else:
         title = first_fitting_title(
             f"{_some_names(names)} cannot be seen on the device", "Annotations cannot be seen on the device"
         )
         causes = "; ".join(f"{_some_names(names_by_reason[reason])}: {_CAUSES[reason]}" for reason in reasons)
-        detail = f"{summary}. {causes}."
-    advice = "; ".join(_CHANGES[reason] for reason in reasons)
+        detail = sentences(summary, Sentence(causes, begins_with_name=True))
     return Finding(
         "annotations_not_propagated",
         title,
         "annotations that cannot be seen on the device",
         detail,
-        f"{advice[0].upper()}{advice[1:]}.",
+        str(Sentence("; ".join(_CHANGES[reason] for reason in reasons))),
         0,
         {
             "lost": [{"path": path, "reason": reason} for path, reason in lost.items()],

@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.launches.early_executions import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.english import plural, sentences
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_times
 
@@ -69,20 +69,22 @@ def sync_some_steps(facts: Facts) -> Finding | None:
         "sync_some_steps",
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
         f"{events} the device {where}",
-        f"{' and '.join(counts)} "
-        + (
-            f"blocks the host for {duration}"
-            if len(all_rows) == 1
-            else f"block the host for {duration} each,"
-        )
-        + f" {where}"
-        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
-        + ("; most find their result ready" if most_are_ready else "")
-        + ". The host launches nothing meanwhile: "
-        + (
-            f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch."
-            if mean.ps
-            else "that delays the next launch."
+        sentences(
+            f"{' and '.join(counts)} "
+            + (
+                f"blocks the host for {duration}"
+                if len(all_rows) == 1
+                else f"block the host for {duration} each,"
+            )
+            + f" {where}"
+            + (f", {'mostly ' if len(all_rows) > 1 else ''}in {main_path}" if main_path else "")
+            + ("; most find their result ready" if most_are_ready else ""),
+            "the host launches nothing meanwhile: "
+            + (
+                f"{facts.core_subject} idles {idle}{mean.unit} until the next launch"
+                if mean.ps
+                else "that delays the next launch"
+            ),
         ),
         _advice(facts, has_waits, most_are_ready),
         int(taken_ps.sum()),

@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.english import plural, sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share
 
@@ -74,15 +74,17 @@ def sync_every_step(facts: Facts) -> Finding | None:
         "sync_every_step",
         _title(read_share, wait_share),
         f"{event} {'in every step' if step_share == 1 else f'in {share(step_share)} of the steps'}",
-        f"{counts} {f'blocks the host for {duration}' if count == 1 else f'block the host for {duration} each'}; "
-        + _idle_text(
-            lower_first(facts.core_subject),
-            "it" if count == 1 else "them",
-            f"{idle}{mean.unit}" if mean.ps else "",
-            bool((idle_ps > taken_ps).any()),
-            causes,
-        )
-        + _delay_text(delay_ps, fixes_reads, count),
+        sentences(
+            f"{counts} {f'blocks the host for {duration}' if count == 1 else f'block the host for {duration} each'}; "
+            + _idle_text(
+                facts.core_subject,
+                "it" if count == 1 else "them",
+                f"{idle}{mean.unit}" if mean.ps else "",
+                bool((idle_ps > taken_ps).any()),
+                causes,
+            ),
+            _delay_text(delay_ps, fixes_reads, count),
+        ),
         advise_reading_later(facts, fixes_reads, waits)
         or f"First fix the {causes}, which these reads are part of.",
         int(taken_ps.sum()),
@@ -129,10 +131,10 @@ def _idle_text(core: str, events: str, idle: str, has_more: bool, causes: str) -
     """How long a core idles in `events` (`it`, `them`), and whether part of it counts with the findings `causes`."""
     if idle:
         rest = f", the rest counts with the {causes}" if has_more else ""
-        return f"{core} idles in {events} for {idle}{rest}."
+        return f"{core} idles in {events} for {idle}{rest}"
     if has_more:
-        return f"the idle time in {events} counts with the {causes}."
-    return f"no device idles in {events}."
+        return f"the idle time in {events} counts with the {causes}"
+    return f"no device idles in {events}"
 
 
 def _return_delay_ps(trace: Trace, fix: Fix) -> int:
@@ -149,11 +151,11 @@ def _delay_text(delay_ps: int, reads: bool, count: int) -> str:
         return ""
     unless = ", unless it is a transfer" if reads else ""
     return_late = (
-        f"It returns {brief_time(delay_ps)} a step after the end of the run that it waits for"
+        f"it returns {brief_time(delay_ps)} a step after the end of the run that it waits for"
         if count == 1
-        else f"They return {brief_time(delay_ps)} a step after the ends of the runs that they wait for"
+        else f"they return {brief_time(delay_ps)} a step after the ends of the runs that they wait for"
     )
-    return f" {return_late}; that delay may remain after the fix{unless}."
+    return f"{return_late}; that delay may remain after the fix{unless}"
 
 
 def _share(report: dict[str, Any], key: str) -> float:

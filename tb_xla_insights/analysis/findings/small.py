@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
+from tb_xla_insights.english import sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
@@ -156,8 +157,10 @@ def many_small_executions(facts: Facts) -> Finding | None:
         "many_small_executions",
         f"{per_step} executions a step, most of them small",
         f"{per_step} mostly small executions a step",
-        f"{small} of {count} executions {description}. {costs}"
-        f"{_pending_inputs_text(facts.usual_count(all_launches.step[input_syncs]))}.",
+        sentences(
+            f"{small} of {count} executions {description}",
+            f"{costs}{_pending_inputs_text(facts.usual_count(all_launches.step[input_syncs]))}",
+        ),
         _advice(facts, dynamo, markers),
         cost,
         {
@@ -192,7 +195,7 @@ def _idle_text(facts: Facts, taken_ps: Int64) -> str:
     launching = facts.mean_per_core(taken_ps, "every_step")
     if queued.ps <= launching.ps:
         idle = facts.idle_text(taken_ps, "every_step")
-        return f"{idle} while they are launched" if taken_ps.any() else "No device waits for their launches"
+        return f"{idle} while they are launched" if taken_ps.any() else "no device waits for their launches"
     where = f"{queued} between programs, though the next is launched already"
     if not launching.ps:
         return f"{facts.core_subject} idles {where}"

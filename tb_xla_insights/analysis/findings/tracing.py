@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import PYTHON, TRACING
+from tb_xla_insights.english import sentences
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -55,10 +56,11 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         waits_for,
-        f"{facts.idle_text(taken_ps, frequency)} while the host {activities}."
-        f"{phases_text(facts, facts.words.building, phases[:_MAX_PHASES], frequency)}"
-        + " Only steps are annotated: building and other Python look alike."
-        * is_undivided,
+        sentences(
+            f"{facts.idle_text(taken_ps, frequency)} while the host {activities}",
+            phases_text(facts, facts.words.building, phases[:_MAX_PHASES], frequency),
+            "only steps are annotated: building and other Python look alike" if is_undivided else "",
+        ),
         _advice(facts, phases[0][0] if phases else None, is_undivided),
         cost,
         {

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.thresholds import (
     Severity,
     severity_of,
 )
+from tb_xla_insights.english import Sentence
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time
 
@@ -85,7 +86,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
                 severity=severity_of_finding(finding, gain or 0.0),
                 gain=gain,
                 gain_at_worst=gain_at_worst,
-                detail=_detail(trace, finding, step_ps, (gain or 0.0) * base_ps),
+                sentences=_sentences(trace, finding, step_ps, (gain or 0.0) * base_ps),
                 step_if_fixed_ps=fixed_ps,
                 step_if_fixed_at_worst_ps=fixed_at_worst_ps,
             )
@@ -144,24 +145,23 @@ def _fix_to_make_first(
     return None
 
 
-def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
-    """A finding's detail, extended to explain its gain. If the gain exceeds the idle time in the detail, names the
+def _sentences(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> Sequence[Sentence]:
+    """A finding's sentences, extended to explain its gain. If the gain exceeds the idle time in them, names the
     source of the rest. For a mistake that is not about the device's time alone, names how much shorter the runs become:
     without it, a step shorter than the device's present work would be puzzling."""
     rest_ps = gained_ps - (finding.idle_ps or 0)
     if finding.idle_ps is not None and rest_ps >= MAX_GAIN_SPREAD * gained_ps:
-        first, dot, remainder = finding.detail.partition(". ")
+        first, *others = finding.sentences
         gains, also = ("gains more", "also ") if finding.idle_ps else ("gains nonetheless", "")
         source = f"; a fix {gains}, as this {also}takes host time while the device works"
-        return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
+        return first.continued(source), *others
     if finding.id in LIMITS or not finding.fix or not step_ps or finding.fix.removes_only_device_time:
-        return finding.detail
+        return finding.sentences
     saved_ps = removed_device_ps(trace, finding.fix)
     if saved_ps < INFO_SHARE * step_ps:
-        return finding.detail
-    return (
-        f"{finding.detail.removesuffix('.')}; at best a step's runs are {brief_time(saved_ps)} shorter too."
-    )
+        return finding.sentences
+    *others, last = finding.sentences
+    return *others, last.continued(f"; at best a step's runs are {brief_time(saved_ps)} shorter too")
 
 
 def _gains(step_ps: int, fixed_ps: int, fixed_at_worst_ps: int) -> tuple[float, float]:

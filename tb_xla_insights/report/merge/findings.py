@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.columns.weighted import weighted_mean
+from tb_xla_insights.english import Sentence
 from tb_xla_insights.report.merge.sections import HostSection
 
 if TYPE_CHECKING:
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
 _RECURRENCES: tuple[Frequency | None, ...] = ("every_step", "some_steps", "once", None)
 """From the most to the least frequent. If equally many hosts have each of two, the more frequent one is taken."""
-
-_OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
-"""First words of details that are not names, and therefore begin with a small letter within a sentence."""
-
-
-def detail_after_colon(detail: str) -> str:
-    """A finding's detail as the part of a sentence after a colon."""
-    opening = detail.split(" ", 1)[0]
-    return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
 def merge_findings(sections: Sequence[HostSection]) -> Findings:
@@ -109,7 +101,7 @@ def _merge_finding(sections: Sequence[HostSection], of_hosts: dict[int, Finding]
     finding = replace(
         shown,
         brief=shown.brief + _host_phrase(len(of_hosts), len(sections), host),
-        detail=_detail_of_hosts(shown.detail, len(of_hosts), len(sections), host, on_minority),
+        sentences=_sentences_of_hosts(shown.sentences, len(of_hosts), len(sections), host, on_minority),
         cost_ps=sum(finding.cost_ps for finding in of_hosts.values()),
         evidence=shown.evidence
         | {"hosts": len(of_hosts), "of_hosts": len(sections), "host": host, "host_names": names},
@@ -130,12 +122,16 @@ def _host_phrase(count: int, hosts: int, host: str) -> str:
     return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
 
 
-def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, on_minority: bool) -> str:
-    """The detail of one host with the number of hosts that have the finding and the host that its numbers are of."""
+def _sentences_of_hosts(
+    of_host: Sequence[Sentence], count: int, hosts: int, host: str, on_minority: bool
+) -> Sequence[Sentence]:
+    """The sentences of one host with the number of hosts that have the finding and the host that its numbers are of."""
     if count == 1:
-        return f"On {host} alone, of {hosts} hosts: {detail_after_colon(detail)}"
+        first, *others = of_host
+        return replace(first, lead=f"on {host} alone, of {hosts} hosts"), *others
+    *others, last = of_host
     group = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
-    return f"{detail.removesuffix('.')} ({host}, the {'worst' if on_minority else 'median'} of {group})."
+    return *others, last.continued(f" ({host}, the {'worst' if on_minority else 'median'} of {group})")
 
 
 def _weight_function(sections: Sequence[HostSection]) -> Callable[[HostSection], int]:

@@ -18,11 +18,11 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.english import Sentence
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
-from tb_xla_insights.report.merge.findings import detail_after_colon
 from tb_xla_insights.units import share
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ _EXPOSED = "exposed_collectives"
 
 _COMPILING = ("compile", "dynamo")
 """The causes of lateness that RECOMPILATIONS describe."""
-
-_WAITING = " of that is waiting for others."
-"""The end of the detail of exposed collectives if hosts are compared."""
 
 _FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
@@ -62,12 +59,18 @@ def with_host_comparison(
     findings, mistakes, straggler = [*found.found], found.mistakes, straggler_finding(comparison)
     rows = exposed_without_waiting(comparison)
     exposed, remaining = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
-    if exposed and remaining < exposed:
+    is_waiting_known = remaining < exposed
+    if is_waiting_known:
         findings, mistakes = _without_waiting(document, findings, mistakes, remaining, exposed)
     diagnostics, pipeline = document["diagnostics"], document["input_pipeline"]
     if comparison.state == "clocks_apart" or _lacks_hosts(document, comparison):
+        subject = (
+            "the rest is waiting for hosts that are not compared"
+            if is_waiting_known
+            else "that is waiting for others"
+        )
         findings = [
-            replace(finding, detail=_with_unknown_waiting(finding.detail))
+            _continued(finding, f"; how much of {subject} is not known")
             if finding.id == _EXPOSED
             else finding
             for finding in findings
@@ -98,7 +101,7 @@ def _without_straggler_causes(
     findings: Sequence[Finding], straggler: Finding, mistakes: Mistakes
 ) -> tuple[list[Finding], Finding, Mistakes]:
     """Removes the findings that only late hosts have, and that repeat why they are late or report only that their
-    devices are idle. A removed finding about recompilations contributes its detail (what is compiled and why) to the
+    devices are idle. A removed finding about recompilations contributes its first sentence (what is compiled) to the
     straggler finding, and its advice if no host is late for another reason."""
     ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
     removed_findings = [
@@ -109,14 +112,12 @@ def _without_straggler_causes(
     ]
     recompilation = next((finding for finding in removed_findings if finding.id in RECOMPILATIONS), None)
     if recompilation:
-        reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
-        reason = detail_after_colon(reason)
+        reason = recompilation.sentences[0].clause
         if all(cause in _COMPILING for cause in straggler.evidence["causes"]):
-            detail = f"{straggler.detail.removesuffix('.')}: {reason}."
-            straggler = replace(straggler, detail=detail, advice=recompilation.advice)
+            straggler = replace(_continued(straggler, f": {reason}"), advice=recompilation.advice)
         else:
-            detail = f"{straggler.detail} On {recompilation.evidence['host']}, {reason}."
-            straggler = replace(straggler, detail=detail)
+            on_host = Sentence(f"on {recompilation.evidence['host']}, {reason}")
+            straggler = replace(straggler, sentences=(*straggler.sentences, on_host))
     removed_mistakes = sum(
         finding.kind == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed_findings
     )
@@ -164,11 +165,10 @@ def _lacks_hosts(document: HostReport, comparison: HostComparison) -> bool:
     return are_missing or compared_with_others
 
 
-def _with_unknown_waiting(detail: str) -> str:
-    subject = "the rest is waiting for hosts that are not compared"
-    if not detail.endswith(_WAITING):
-        subject = "that is waiting for others"
-    return f"{detail.removesuffix('.')}; how much of {subject} is not known."
+def _continued(finding: Finding, text: str) -> Finding:
+    """The finding with some text before the full stop of its last sentence."""
+    *others, last = finding.sentences
+    return replace(finding, sentences=(*others, last.continued(text)))
 
 
 def _with_late_hosts(
@@ -212,13 +212,12 @@ def _without_waiting(
     )
     waiting = share(1 - remaining_ps / exposed_ps)
     reduced = replace(
-        exposed,
+        _continued(exposed, f"; {waiting} of that is waiting for others"),
         cost_ps=scale(exposed.cost_ps),
         gain=gain,
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
         step_if_fixed_at_worst_ps=fixed_at_worst,
-        detail=f"{exposed.detail.removesuffix('.')}; {waiting}{_WAITING}",
     )
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
