@@ -43,11 +43,6 @@ def join_words(names: Sequence[str], conjunction: str = "and") -> str:
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def lower_first(text: str) -> str:
-    """The text with a lower-case first letter, for use within a sentence."""
-    return text[:1].lower() + text[1:]
-
-
 def upper_first(text: str) -> str:
     """The text with a capital first letter, for the beginning of a sentence."""
     return text[:1].upper() + text[1:]

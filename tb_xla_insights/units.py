@@ -100,12 +100,19 @@ def brief_times(*times_ps: int) -> list[str]:
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{NARROW_SPACE}{unit}" for ps in times_ps]
 
 
+def brief_range(low_ps: int, high_ps: int) -> str:
+    """Two times of a sentence in one unit: `61 to 64 ms`; one if they read the same: `707 ms`."""
+    unit = brief_unit(high_ps)
+    low, high = (time_in(ps, unit, _decimals(ps, PS_PER[unit])) for ps in (low_ps, high_ps))
+    return f"{high if low == high else f'{low} to {high}'}{NARROW_SPACE}{unit}"
+
+
 def _decimals(ps: int, unit_ps: int) -> int:
     """The number of decimals, at most three, that shows three digits of a time."""
     return next((decimals for decimals, limit in enumerate((100, 10, 1)) if abs(ps) >= limit * unit_ps), 3)
 
 
-def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
+def change_text(before_ps: int, after_ps: int, decimals: int = 1, to: str = "→") -> str:
     """A change of a time, in one unit: `290.8 → 169.3 ms`. Takes more decimals, up to three, where different times
     would read the same. Where the result would read as zero with two decimals, each time has its own unit:
     `75.0 s → 0.5 ms`."""
@@ -114,10 +121,10 @@ def change_text(before_ps: int, after_ps: int, decimals: int = 1) -> str:
     ambiguous = before == after and before_ps != after_ps
     reads_as_zero = 0 < 2 * after_ps * 10**decimals < PS_PER[unit]
     if reads_as_zero and decimals > 1:
-        return f"{time_text(before_ps, 1)} → {time_text(after_ps, 1)}"
+        return f"{time_text(before_ps, 1)} {to} {time_text(after_ps, 1)}"
     if (ambiguous or reads_as_zero) and decimals < 3:
-        return change_text(before_ps, after_ps, decimals + 1)
-    return f"{before} → {after}{NARROW_SPACE}{unit}"
+        return change_text(before_ps, after_ps, decimals + 1, to)
+    return f"{before} {to} {after}{NARROW_SPACE}{unit}"
 
 
 def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:

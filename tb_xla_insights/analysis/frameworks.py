@@ -24,8 +24,8 @@ class Words:
     reading a value after a later launch, with a comma. `one_read`: how to read several values at once. `ahead`: how to
     load and send the next batch while the device works; `sends`: the same for the transfer, in brackets.
     `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes the host build less,
-    followed by a comma. `one_graph`: how many small executions become one. `builds`: what the host does in the class
-    `tracing`; `building`: the same as a noun.
+    followed by a comma. `one_graph`: how many small executions become one, a sentence without its full stop and its
+    capital letter. `builds`: what the host does in the class `tracing`; `building`: the same as a noun.
     """
 
     step: str = (
@@ -42,7 +42,7 @@ class Words:
     sends: str = ""
     steps_at_once: str = ""
     compiles: str = ""
-    one_graph: str = "Merge executions: fewer syncs a step, and values that are fetched together."
+    one_graph: str = "merge executions: fewer syncs a step, and values that are fetched together"
     builds: str = "builds the graph"
     building: str = "building"
 
@@ -63,8 +63,8 @@ _TORCH_TPU = Words(
     step="call prof.step() of torch.profiler in each step",
     annotation="torch.profiler.record_function('name')",
     compiles="torch.compile, ",
-    one_graph="Compile the step by torch.compile(backend='tpu'), or let operators be fused "
-    "(TORCH_TPU_DEFER_AND_FUSE=1): what is not compiled is one program per operator.",
+    one_graph="compile the step by torch.compile(backend='tpu'), or let operators be fused "
+    "(TORCH_TPU_DEFER_AND_FUSE=1): what is not compiled is one program per operator",
     builds="calls operators",
     building="calling operators",
 )
@@ -78,7 +78,7 @@ _JAX = Words(
     one_read="jax.device_get of a tuple",
     ahead="a thread that loads and sends the next batch (jax.device_put) while the device works",
     steps_at_once=" (jax.lax.scan)",
-    one_graph="Put the whole step in one function under jax.jit: what runs outside of it is launched by itself.",
+    one_graph="put the whole step in one function under jax.jit: what runs outside of it is launched by itself",
     builds="traces and lowers",
     building="tracing",
 )
@@ -90,7 +90,7 @@ _TENSORFLOW = Words(
     accelerator="was intended, see what tf.config.list_physical_devices() lists",
     ahead="a tf.data pipeline that ends in prefetch(tf.data.AUTOTUNE)",
     steps_at_once=" (steps_per_execution in compile())",
-    one_graph="Put the whole step in one tf.function(jit_compile=True): what runs outside of it is launched by itself.",
+    one_graph="put the whole step in one tf.function(jit_compile=True): what runs outside of it is launched by itself",
     builds="traces functions",
     building="tracing",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.english import join_words
+from tb_xla_insights.english import Sentence, join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
@@ -13,31 +13,31 @@ MAX_CAUSES = 2
 """Causes that a text names at most."""
 
 _ADVICE = {
-    "input": "Feed {host} as fast as the rest: compare the storage, the network and the shard of the data with another "
-    "host's, and let the loader prefetch more.",
-    "compile": "Find out what {host} must compile when the others need not: another shape, another branch, or a "
-    "compilation cache out of reach.",
-    "program_load": "Find out which programs {host} must load when the others need not: another branch, or too little "
-    "memory to keep them.",
-    "dynamo": "Find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
-    "differs.",
-    "to_device": "Send no more from {host} than from the rest: look at the size of batches, and at what else is sent.",
-    DEVICE: "Look at the device before the program: check {host} for a hot or faulty chip, or for more work than the "
-    "rest has; shard evenly, or take {host} out of the job.",
+    "input": "feed {host} as fast as the rest: compare the storage, the network and the shard of the data with another "
+    "host's, and let the loader prefetch more",
+    "compile": "find out what {host} must compile when the others need not: another shape, another branch, or a "
+    "compilation cache out of reach",
+    "program_load": "find out which programs {host} must load when the others need not: another branch, or too little "
+    "memory to keep them",
+    "dynamo": "find out what makes {host} go through torch.compile when the others need not: a guard on a value that "
+    "differs",
+    "to_device": "send no more from {host} than from the rest: look at the size of batches, and at what else is sent",
+    DEVICE: "look at the device before the program: check {host} for a hot or faulty chip, or for more work than the "
+    "rest has; shard evenly, or take {host} out of the job",
 }
-"""Advice by the name of the cause."""
+"""Advice by the name of the cause, as clauses."""
 
 _OTHER_ADVICE = (
-    "Give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
-    "steps (logs, checkpoints, evaluation, garbage collection)."
+    "give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
+    "steps (logs, checkpoints, evaluation, garbage collection)"
 )
 _UNKNOWN_CAUSE_ADVICE = (
-    "Capture {hosts} again with more of the host recorded (Python's calls, annotations): this capture does "
-    "not show what takes longer."
+    "capture {hosts} again with more of the host recorded (Python's calls, annotations): this capture does "
+    "not show what takes longer"
 )
 _CHANGING_ADVICE = (
-    "Make the steps of all {parties} more even, as no single one is to blame: {what}; do occasional work in the same "
-    "step on all {parties}."
+    "make the steps of all {parties} more even, as no single one is to blame: {what}; do occasional work in the same "
+    "step on all {parties}"
 )
 _EVEN_OUT = {
     "input": "prefetch more batches, so that a slow one is hidden",
@@ -53,20 +53,17 @@ def advice_text(comparison: HostComparison) -> str:
     if comparison.late_hosts.kind == "changing":
         cause = comparison.causes[0] if comparison.causes else None
         measure = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _CHANGING_ADVICE.format(what=measure, parties="cores" if comparison.core_arrivals else "hosts")
+        parties = "cores" if comparison.core_arrivals else "hosts"
+        return str(Sentence(_CHANGING_ADVICE.format(what=measure, parties=parties)))
     by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
     for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
         by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)
-    first, *rest = [
-        _cause_advice(comparison, cause, names) for cause, names in [*by_cause.values()][:MAX_CAUSES]
-    ]
-    if not rest:
-        return first
-    return "; ".join([first.removesuffix("."), *(text[0].lower() + text[1:] for text in rest)])
+    clauses = [_cause_advice(comparison, *of_cause) for of_cause in [*by_cause.values()][:MAX_CAUSES]]
+    return str(Sentence("; ".join(clauses)))
 
 
 def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequence[str]) -> str:
-    """Returns the advice about the hosts that are late for one cause."""
+    """Returns the advice about the hosts that are late for one cause, as a clause."""
     if len(names) == 1:
         host = names[0]
     elif len(names) == len(late_names(comparison)):

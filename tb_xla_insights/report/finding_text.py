@@ -72,6 +72,11 @@ class StepChange:
         """`67.7 → 43.3 ms`."""
         return change_text(self.before_ps, self.after_ps)
 
+    @property
+    def text_in_sentence(self) -> str:
+        """`67.7 to 43.3 ms`."""
+        return change_text(self.before_ps, self.after_ps, to="to")
+
 
 def step_change(finding: Row, report: Row) -> StepChange | None:
     """The step before and after the fix of a finding with a gain; None where nothing can be replayed. The step is the

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, host_clause
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
+from tb_xla_insights.english import upper_first
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
@@ -32,7 +33,7 @@ _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,\N{NARROW NO-BREAK SPACE}]*")
 """A number, not a digit in a name such as `t1v-n-7f-w-5`."""
 
 _DETAILS = re.compile(r"(?:, | \(| in steps? ).*")
-"""What a short headline leaves out of what devices wait for."""
+"""What a short headline leaves out of a finding's `waits_for`."""
 
 _NAMES = {
     "tpu": ("TPU core", "TPU cores"),
@@ -43,7 +44,7 @@ _NAMES = {
 
 
 class Subject(NamedTuple):
-    """The devices as the subject of a sentence: `The 8 TPU cores` or, without the number, `The TPU cores`."""
+    """The devices as the subject of a clause: `the 8 TPU cores` or, without the number, `the TPU cores`."""
 
     name: str
     name_without_number: str
@@ -59,8 +60,8 @@ def subject_of(devices: Sequence[Row]) -> Subject:
     kinds = {device["kind"] for device in devices}
     singular, plural = _NAMES.get(kinds.pop() if len(kinds) == 1 else "", ("device", "devices"))
     if len(devices) == 1:
-        return Subject(f"The {singular}", f"The {singular}", "it", False)
-    return Subject(f"The {count(len(devices))} {plural}", f"The {plural}", "they", True)
+        return Subject(f"the {singular}", f"the {singular}", "it", False)
+    return Subject(f"the {count(len(devices))} {plural}", f"the {plural}", "they", True)
 
 
 def headline(report: Row, named: NamedFindings) -> str:
@@ -97,12 +98,10 @@ class _Sentence:
     def versions(self) -> Iterator[str]:
         """From the most telling version to the shortest: without the number of devices, without details of what they
         wait for, without a reason."""
-        works, reason = self._works(), self._reason()
-        wait, preposition, awaited = reason.partition(" for ")
-        short = f"{wait}{preposition}{_DETAILS.sub('', awaited)}" if awaited else _DETAILS.sub("", reason)
-        for version in (reason, short, ""):
+        works = self._works()
+        for reason in (*self._reasons(), ""):
             for name in (self._subject.name, self._subject.name_without_number):
-                yield f"{name} {works}{version}."
+                yield f"{upper_first(name)} {works}{reason}."
 
     def _works(self) -> str:
         """`work 60 % of the time`."""
@@ -117,30 +116,37 @@ class _Sentence:
         at_least = "at least " if lacks_runs(self._report) else ""
         return f"{verb} {at_least}{rounded_share(self._time.share)} of the time"
 
-    def _reason(self) -> str:
-        """`; mostly they wait for the host, which builds the graph`: what the rest of the time goes to."""
+    def _reasons(self) -> tuple[str, str]:
+        """`; mostly they wait for the host, which builds the graph`: what the rest of the time goes to, with and
+        without details."""
         pronoun, cause, waits_ps = self._subject.pronoun, self._named.cause, self._time.waits_ps
         if self._named.is_device_bound:
-            return "; the host keeps up"
+            return "; the host keeps up", ""
         if self._ran_once:
-            return ", too briefly to tell more"
+            return ", too briefly to tell more", ""
         if self._nothing_stands_out:
-            return ", and nothing stands out"
+            return ", and nothing stands out", ""
         wait = f"{pronoun} {self._subject.verb('wait')}"
         cause_share = explained_ps(cause, self._report) / waits_ps if cause and waits_ps else 0.0
         if cause and cause_share >= _MOST:
-            return f"; mostly {wait} for {cause['waits_for']}"
+            return _with_and_without_details(f"; mostly {wait} for ", cause["waits_for"])
         if unknown := why_host_unknown(self._report):
-            return f"; what {wait} for is not known, as {unknown}"
-        verb, idle, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
+            not_known = f"; what {wait} for is not known"
+            return f"{not_known}, as {unknown}", not_known
+        verb, idle, details, idle_share = _main_idle_time(self._report, self._share_of_steps is not None)
         # A finding about the host says more precisely what a class of its time is.
         is_of_idle_time = cause and cause["id"] not in DEVICE_FINDINGS
         if cause and cause_share >= max(_MIN_CAUSE_SHARE, idle_share * (_MOST if is_of_idle_time else 1)):
-            return f"; above all {wait} for {cause['waits_for']}"
+            return _with_and_without_details(f"; above all {wait} for ", cause["waits_for"])
         if idle_share >= _MIN_CAUSE_SHARE:
             degree = "mostly" if idle_share >= _MOST else "above all"
-            return f"; {degree} {pronoun} {self._subject.verb(verb)} {idle}"
-        return "; the rest has many causes"
+            reason = f"; {degree} {pronoun} {self._subject.verb(verb)} {idle}"
+            return f"{reason}{details}", reason
+        return "; the rest has many causes", ""
+
+
+def _with_and_without_details(start: str, waits_for: str) -> tuple[str, str]:
+    return f"{start}{waits_for}", f"{start}{_DETAILS.sub('', waits_for)}"
 
 
 def _without_devices(report: Row) -> str:
@@ -200,9 +206,9 @@ def _launches_single_operations(report: Row) -> bool:
     return not report["executions"] and kinds_ps["starved"] + kinds_ps["queued"] > 0
 
 
-def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
-    """`wait`, `for the host, which builds the graph`: what the largest part of the idle time goes to, after its verb,
-    and its share of all time in which devices wait; of the gaps, or of the steps (`in_steps`)."""
+def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, str, float]:
+    """`wait`, `for the host`, `, which builds the graph`: what the largest part of the idle time goes to, after its
+    verb, with details, and its share of all time in which devices wait; of the gaps, or of the steps (`in_steps`)."""
     gaps, idle = report["gaps"], report["step_idle"]
     waits_ps = device_time(report).waits_ps
     by_class_ps, idle_ps = gaps["by_class_ps"], sum(device["idle_ps"] for device in report["devices"])
@@ -212,19 +218,19 @@ def _main_idle_time(report: Row, in_steps: bool) -> tuple[str, str, float]:
     elif (queued_ps := gaps["by_kind_ps"]["queued"]) > _MOST * idle_ps:
         inside_runs_ps = sum(row["total_ps"] for row in gaps["patterns"] if row["inside_run"])
         is_inside = inside_runs_ps > _MOST * idle_ps
-        where = (
-            "inside programs, between their ops"
+        where, details = (
+            ("inside programs", ", between their ops")
             if is_inside
-            else "between programs, though the next is launched already"
+            else ("between programs", ", though the next is launched already")
         )
-        return "idle", where, queued_ps / waits_ps
+        return "idle", where, details, queued_ps / waits_ps
     if not by_class_ps or not idle_ps:
-        return "wait", "", 0.0
+        return "wait", "", "", 0.0
     name, time_ps = max(by_class_ps.items(), key=lambda item: item[1])
     share = time_ps / waits_ps
     if name == "wait":
-        return "wait", "as the host does", share
+        return "wait", "as the host does", "", share
     if name == "unrecorded":
-        return "wait", f"for {UNSHOWN_HOST}", share
+        return "wait", f"for {UNSHOWN_HOST}", "", share
     activity = host_activities(report["environment"]["framework"])[name]
-    return "wait", f"for the host, which {activity}", share
+    return "wait", "for the host", f", which {activity}", share

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.analysis.findings.finding import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_clause
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
-from tb_xla_insights.english import upper_first
+from tb_xla_insights.english import Sentence
 from tb_xla_insights.units import brief_time, rounded_share
 
 Row = Mapping[str, Any]
@@ -24,6 +23,10 @@ _SHORT_RECORDS = (
     ("device_record_ends", "ends early", "after"),
 )
 """By diagnostic, what it says about the devices' record, and the edge of the capture."""
+
+
+_EDGES = {"before": "before the first", "after": "after the last"}
+"""Where the time at an edge of the capture is, without `run`."""
 
 
 def is_the_story(report: Row) -> bool:
@@ -39,42 +42,47 @@ def is_the_story(report: Row) -> bool:
 def outside_details(report: Row) -> str:
     """The sentence of `outside_text` with the Python function that takes most of the time (`: the host waits, in get at
     queue.py:154`), and with what the profiler itself took, if that is worth mentioning."""
-    text, outside = outside_text(report), report["outside_span"]
-    if not text:
+    sentence, outside = _outside_sentence(report), report["outside_span"]
+    if not sentence:
         return ""
     edges = outside["before"], outside["after"]
     event = max((edge["longest"] for edge in edges if edge["longest"]), key=_duration_ps, default=None)
     if event and 2 * event["duration_ps"] > sum(edge["duration_ps"] for edge in edges):
         function = frame_name(event["name"])
-        text = f"{text.removesuffix('.')}, in {function}." if function != event["name"] else text
+        sentence = sentence.continued(f", in {function}") if function != event["name"] else sentence
     profiler_ps = outside["profiler_start_ps"] + outside["profiler_stop_ps"]
     if profiler_ps >= OUTSIDE_SPAN_SHARE * outside["capture_ps"]:
-        text += f" The profiler's own start and stop ({brief_time(profiler_ps)}) do not count."
-    return text
+        return f"{sentence} The profiler's own start and stop ({brief_time(profiler_ps)}) do not count."
+    return str(sentence)
 
 
 def outside_text(report: Row) -> str:
     """`52 % of the capture is before the first run: the host compiles.` `52 % of the capture is after the last recorded
     run, as the device's record ends early.` Empty if the time is below OUTSIDE_SPAN_SHARE, or normal for the building
     of a first step."""
+    return str(_outside_sentence(report) or "")
+
+
+def _outside_sentence(report: Row) -> Sentence | None:
     outside, steps = report["outside_span"], report["steps"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
-        return ""
+        return None
     before, after = outside["before"]["duration_ps"], outside["after"]["duration_ps"]
     mean_step_ps = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
     if before + after < _MAX_NORMAL_EDGE_STEPS * mean_step_ps:
-        return ""
-    where = "before the first and after the last run"
+        return None
+    edges = ["before", "after"]
     if after <= OUTSIDE_SPAN_SHARE * before:
-        where = "before the first run"
+        edges = ["before"]
     elif before <= OUTSIDE_SPAN_SHARE * after:
-        where = "after the last run"
-    start = f"{upper_first(rounded_share(outside['share']))} of the capture is"
-    if record := _record_clause(report, where):
-        return f"{start} {re.sub(r'run$', 'recorded run', where)}, as {record}."
+        edges = ["after"]
+    where = " and ".join(_EDGES[edge] for edge in edges)
+    start = f"{rounded_share(outside['share'])} of the capture is {where}"
+    if record := _record_clause(report, edges):
+        return Sentence(f"{start} recorded run, as {record}")
     main_class = _main_class(outside)
     activity = f": {host_clause(main_class, report['environment']['framework'])}" if main_class else ""
-    return f"{start} {where}{activity}."
+    return Sentence(f"{start} run{activity}")
 
 
 def _duration_ps(event: Row) -> int:
@@ -87,8 +95,8 @@ def _main_class(outside: Row) -> str | None:
     return next((name for name, ps in by_class.most_common(1) if 2 * ps > by_class.total()), None)
 
 
-def _record_clause(report: Row, where: str) -> str:
-    """How the devices' record is shorter than the host's at the edges `where`: `the device's record ends early`; empty
+def _record_clause(report: Row, edges: Sequence[str]) -> str:
+    """How the devices' record is shorter than the host's at some edges: `the device's record ends early`; empty
     if it is not, or if that is not a warning because it explains at most half of the time at the edge."""
     hosts = {
         text: sum(
@@ -97,7 +105,7 @@ def _record_clause(report: Row, where: str) -> str:
             if (row["id"], row["severity"]) == (id_, "warning")
         )
         for id_, text, edge in _SHORT_RECORDS
-        if edge in where
+        if edge in edges
     }
     texts = [text for text, count_of_hosts in hosts.items() if count_of_hosts]
     if not texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.english import lower_first, plural
+from tb_xla_insights.english import plural
 from tb_xla_insights.report.headline import subject_of
 from tb_xla_insights.report.verdict import verdict_of
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time
@@ -34,7 +34,7 @@ def _headline(report: Report) -> str:
         return f"So far no device work of {hosts} is known."
     subject = subject_of(devices)
     works = f"{subject.verb('work')} {rounded_share(time.share)} of the time"
-    return f"So far {lower_first(subject.name)} of {hosts} {works}."
+    return f"So far {subject.name} of {hosts} {works}."
 
 
 def _details(findings: list[Finding]) -> str:

@@ -58,7 +58,7 @@ def _fix_effect(fix: Row, report: Row) -> str:
         return f"; that costs {rounded_share(fix['gain'])} of the devices' time"
     step = "the mean step" if fix["recurs"] == "some_steps" else "a step"
     if change.is_certain:
-        return f"; that brings {step} from {change.text.replace(' → ', ' to ')}"
+        return f"; that brings {step} from {change.text_in_sentence}"
     condition = f", if {fix['best_if']}" if fix["best_if"] else ""
     return f"; that makes {step} up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
 
@@ -92,7 +92,7 @@ def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:
     if change is None:
         return f"; that is {rounded_share(pace['gain'])} of the devices' time"
     if change.is_certain:
-        return f"; without it, a step would go from {change.text.replace(' → ', ' to ')}"
+        return f"; without it, a step would go from {change.text_in_sentence}"
     return f"; without it, a step would be up to {rounded_share(change.gain)} shorter ({change.text})"
 
 

@@ -21,13 +21,13 @@ from tb_xla_insights.analysis.launches.launches import (
     launches_single_operations,
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.english import sentences, upper_first
+from tb_xla_insights.english import Sentence, sentences, upper_first
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
 _LOADED_ONCE_ADVICE = (
-    "Capture later to leave the loading out: programs are loaded before their first run, so no step needs a "
-    "change."
+    "capture later to leave the loading out: programs are loaded before their first run, so no step needs a "
+    "change"
 )
 
 _LAUNCHING_VERBS = {
@@ -75,13 +75,13 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
     if unqueued_ps and not _is_requested(facts.trace, unqueued.longest_wait):
         advice = advice or (
-            "Give each execution more to do, so that launching takes less of a step: the runtime itself waits in "
-            f"{unqueued.longest_wait} until it has carried out the launch before."
+            "give each execution more to do, so that launching takes less of a step: the runtime itself waits in "
+            f"{unqueued.longest_wait} until it has carried out the launch before"
         )
     elif unqueued_ps:
         location = f" ({unqueued.longest_wait})" if unqueued.longest_wait else ""
-        advice = advice.removesuffix(".") + "; d" if advice else "D"
-        advice += f"o not wait for results between launches{location}, so that the host runs ahead."
+        running_ahead = f"do not wait for results between launches{location}, so that the host runs ahead"
+        advice = f"{advice}; {running_ahead}" if advice else running_ahead
     frequency = facts.frequency_of(facts.affected_steps(taken_ps))
     activities = activities_text(
         {
@@ -106,7 +106,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
             f"{facts.core_subject} idles {idle}",
             "" if median is None else f"the usual execution has {brief_time(median)} of overhead",
         ),
-        advice,
+        str(Sentence(advice)),
         cost,
         {f"{name}_ps": time for name, time in costs.items()}
         | {
@@ -144,13 +144,15 @@ def _mostly_in(waiting: Waiting) -> str:
 
 
 def _advise_ops_to_run(facts: Facts) -> str:
-    """Advice for launched programs whose ops do not run."""
+    """Advice for launched programs whose ops do not run, as a clause."""
     if any(device.from_host_events for device in facts.trace.devices):
         return (
-            "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
-            "threads share."
+            "leave processors free for the threads that run ops: this device is the host's own processors, which all "
+            "threads share"
         )
-    return "Find out what launched programs wait for before their ops run: arguments that arrive late, or memory."
+    return (
+        "find out what launched programs wait for before their ops run: arguments that arrive late, or memory"
+    )
 
 
 def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
@@ -169,9 +171,10 @@ def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
 
 
 def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
-    """Advice to make launching cheaper, from its most expensive class, the launches per step, and the reads."""
+    """Advice to make launching cheaper, as a clause, from its most expensive class, the launches per step, and the
+    reads."""
     if dominant_class == "program_load":
-        return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
+        return "keep programs loaded: fewer graphs that take turns, so that none is loaded again"
     if launches_single_operations(facts.trace):
         return facts.words.one_graph
     launches = find_launches(facts.trace)
@@ -179,25 +182,24 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     if dominant_class == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
             return (
-                "Leave no lazy operations between the graphs of torch.compile: each step prepares them again."
+                "leave no lazy operations between the graphs of torch.compile: each step prepares them again"
             )
-        smaller = "Make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once"
-        return f"{smaller}; and sync once a step." if per_step > 1 else f"{smaller}."
+        smaller = "make the graph smaller: fewer and larger ops, or torch.compile, which prepares it once"
+        return f"{smaller}; and sync once a step" if per_step > 1 else smaller
     keeps_host_from_running_ahead = any(
         report(facts.trace)["most_steps"] for report in (reads_report, blocking_waits_report)
     )
     if not (launches.step >= 0).any():
-        advice = "Launch less often, with more work in each execution"
-    elif per_step <= 1:
+        return "launch less often, with more work in each execution"
+    if per_step <= 1:
         larger = f"a larger batch, several steps in one graph{facts.words.steps_at_once}"
         if keeps_host_from_running_ahead:
             return (
-                "Launch the next step before waiting for this one or reading its result, so that the device works "
-                f"while the host launches; or give each execution more to do: {larger}."
+                "launch the next step before waiting for this one or reading its result, so that the device works "
+                f"while the host launches; or give each execution more to do: {larger}"
             )
-        advice = f"Give each execution more to do: {larger}"
-    else:
-        advice = f"Launch one graph a step in place of {per_step}"
-        if keeps_host_from_running_ahead:
-            advice += ", and avoid reads and waits in between, which keep the host from running ahead"
-    return f"{advice}."
+        return f"give each execution more to do: {larger}"
+    advice = f"launch one graph a step in place of {per_step}"
+    if keeps_host_from_running_ahead:
+        advice += ", and avoid reads and waits in between, which keep the host from running ahead"
+    return advice

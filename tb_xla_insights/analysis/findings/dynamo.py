@@ -229,13 +229,15 @@ def graph_breaks(facts: Facts) -> Finding | None:
             f"torch.compile runs {graphs_text} in a step of the capture", begins_with_name=True
         )
     advice = (
-        f"Remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow that "
-        "depends on data in compiled code, and only ops that the openxla backend supports."
+        f"remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow "
+        "that depends on data in compiled code, and only ops that the openxla backend supports"
     )
     if not explanation:
-        advice = advice.removesuffix(".") + "; torch._dynamo.explain(model)(…) names each break."
+        advice += "; torch._dynamo.explain(model)(…) names each break"
     return Finding(
-        "graph_breaks", title, brief, (Sentence(detail, begins_with_name=True), consequence), advice, cost,
+        "graph_breaks", title, brief,
+        (Sentence(detail, begins_with_name=True), consequence),
+        str(Sentence(advice)), cost,
         {
             "suspected": explanation is None,
             "breaks": explanation.breaks if explanation else None,

@@ -34,6 +34,10 @@ CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_dev
 compiling and loading data."""
 
 
+_STEP = "the step"
+"""What is cut where no annotation inside the step is."""
+
+
 def early_sync(facts: Facts) -> Finding | None:
     """Early executions, except those of operators on the CPU. They cost the starved gaps after them: the host builds
     the next graph only when it has the value, or has launched this part."""
@@ -56,15 +60,16 @@ def early_sync(facts: Facts) -> Finding | None:
     frequency = facts.frequency_of(steps)
     ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
     where, path = steps_text(numbers, facts.step_count), most_common(paths)
+    is_every_step = len(numbers) == facts.step_count > 1
     subject, cut_location = describe_cuts(trace, paths)
     location_known = bool(numbers) or any(paths)
     cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
     if by_marker == count == marker_and_read:
         cause = "a StepMarker and a read"
-    brief = f"{cause} inside {cut_location} {where}" if location_known else f"{cause} {where}"
-    brief = brief.replace("inside the step in every step", "inside every step")
+    brief = f"{cause} {_inside_text(cut_location, where, is_every_step) if location_known else where}"
     noun = "StepMarker" if by_marker == count else "sync" if by_marker else "read"
-    cuts_text = _cuts_text(noun, int((early.step >= 0).sum()) or count, numbers, facts)
+    number = _number_of_cuts(int((early.step >= 0).sum()) or count, len(numbers), is_every_step)
+    cuts = cause if marker_and_read == count else f"{number} {noun}s" if number else f"a {noun}"
     detail = (
         f"{'an execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
         f"{facts.idle_text(taken_ps, frequency)} after {'it' if count == 1 else 'them'}"
@@ -93,7 +98,13 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        _title(cause if marker_and_read == count else cuts_text, subject if location_known else "", where),
+        _title(
+            cuts,
+            "split" if number or marker_and_read == count else "splits",
+            subject if location_known else "",
+            where,
+            is_every_step,
+        ),
         brief,
         sentences(detail),
         marker_advice if by_marker == count else read_advice,
@@ -142,25 +153,28 @@ def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
     return count
 
 
-def _cuts_text(noun: str, count: int, numbers: list[int], facts: Facts) -> str:
-    """`a read`, `4 reads`: the cuts in total, or per step if every step has cuts. `count`: the cuts in the steps of
-    these numbers; if there are no numbers, all cuts."""
-    if count <= max(1, len(numbers)):
-        return f"a {noun}"
-    is_per_step = len(numbers) == facts.step_count > 1
-    return f"{mean_text(count / len(numbers) if is_per_step else count)} {noun}s"
+def _number_of_cuts(count: int, steps: int, is_every_step: bool) -> str:
+    """The number of cuts, as text, in total, or per step if every step has cuts; empty for one. `count`: the cuts in
+    the `steps` that have any; if none has, all cuts."""
+    if count <= max(1, steps):
+        return ""
+    return mean_text(count / steps if is_every_step else count)
 
 
-def _title(cuts: str, subject: str, where: str) -> str:
+def _inside_text(place: str, where: str, is_every_step: bool) -> str:
+    """`inside forward in step 6`, `inside the step in step 6`, `inside every step`. `place`: what is cut; `where`: see
+    `steps_text`."""
+    return "inside every step" if place == _STEP and is_every_step else f"inside {place} {where}"
+
+
+def _title(cuts: str, verb: str, subject: str, where: str, is_every_step: bool) -> str:
     """`A read inside forward in step 6 splits the step`. `cuts`: what cuts; `subject`: what is cut, empty if not
     known."""
-    verb = "splits" if cuts.startswith("a ") and " and " not in cuts else "split"
     start = upper_first(cuts)
     if not subject:
         return f"{start} {where} {verb} graphs"
-    if subject == "the step":
-        inside = "every step" if where == "in every step" else f"the step {where}"
-        return f"{start} inside {inside} {verb} it"
+    if subject == _STEP:
+        return f"{start} {_inside_text(subject, where, is_every_step)} {verb} it"
     return first_fitting_title(
         f"{start} inside {subject} {where} {verb} the step",
         f"{start} inside {subject} {verb} the step",
@@ -179,8 +193,7 @@ def describe_cuts(trace: Trace, paths: list[str | None]) -> CutText:
     """Describes cuts by their enclosing paths."""
     steps = step_paths(trace) | {None}
     cut_paths = [
-        name
-        for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
+        name for name, _ in Counter(_STEP if path in steps else str(path) for path in paths).most_common()
     ]
     if len(cut_paths) > 2:
         others = plural(len(cut_paths) - 1, "other place")

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words, plural, sentences
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.units import brief_time, brief_times
+from tb_xla_insights.units import brief_range, brief_time
 
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))
 """Classes of the time that pauses explain; compilations inside them are other findings' time."""
@@ -121,17 +121,15 @@ def _brief(facts: Facts, kinds: Sequence[Sequence[Pause]]) -> str:
 
 def _lengths(pauses: Sequence[Pause]) -> str:
     """`707 ms`, or `61 to 64 ms`."""
-    shortest, longest = (limit(pause.duration_ps for pause in pauses) for limit in (min, max))
-    low, high = brief_times(shortest, longest)
-    return high if low == high else f"{low.partition(chr(0x202F))[0]} to {high}"
+    return brief_range(*(limit(pause.duration_ps for pause in pauses) for limit in (min, max)))
 
 
 def _where(facts: Facts, pauses: Sequence[Pause]) -> str:
     """`in step 9`, or `after steps 65, 70 and 75` if most of the pauses are between the recorded steps."""
     ends = annotated_times(facts.trace)[1]
     is_after = [pause.start_ps >= ends[pause.step] for pause in pauses]
-    text = steps_text(step_numbers(facts.trace, [pause.step for pause in pauses]), facts.step_count)
-    return text.replace("in ", "after ", 1) if 2 * sum(is_after) > len(pauses) else text
+    numbers = step_numbers(facts.trace, [pause.step for pause in pauses])
+    return steps_text(numbers, facts.step_count, "after" if 2 * sum(is_after) > len(pauses) else "in")
 
 
 def _kind_text(facts: Facts, pauses: Sequence[Pause]) -> str:

@@ -63,14 +63,14 @@ def step_numbers(trace: Trace, steps: Iterable[int]) -> list[int]:
     return sorted(index if number is None else number for index, number in numbers.items())
 
 
-def steps_text(numbers: Sequence[int], total: int) -> str:
+def steps_text(numbers: Sequence[int], total: int, preposition: str = "in") -> str:
     """`in step 1209`, `in steps 3, 6 and 9`, `in 12 of 40 steps`, `in every step`."""
     if not numbers:
         return "outside of steps"
     if len(numbers) == total > 1:
-        return "in every step"
+        return f"{preposition} every step"
     if len(numbers) == 1:
-        return f"in step {numbers[0]}"
+        return f"{preposition} step {numbers[0]}"
     if len(numbers) <= 3:
-        return f"in steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-    return f"in {count(len(numbers))} of {count(total)} steps"
+        return f"{preposition} steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+    return f"{preposition} {count(len(numbers))} of {count(total)} steps"

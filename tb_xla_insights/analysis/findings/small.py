@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
-from tb_xla_insights.english import sentences
+from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
@@ -218,7 +218,7 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
         )
     if markers > 1:
         return advise_one_sync(facts, markers)
-    return facts.words.one_graph
+    return str(Sentence(facts.words.one_graph))
 
 
 def _merging_fix(facts: Facts, small_launches: _SmallLaunches) -> Fix:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.frameworks import host_clause
+from tb_xla_insights.analysis.frameworks import host_activities, host_clause
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.chains import find_activities
 from tb_xla_insights.analysis.names import has_tag
@@ -182,9 +182,10 @@ def _main_activity(by_class_ps: Int64, framework: str) -> str:
     """What the host does most of the time; the two classes with most time if none has more than half."""
     order = np.argsort(-by_class_ps, kind="stable")
     adverb = "mostly " if 2 * int(by_class_ps[order[0]]) > int(by_class_ps.sum()) else ""
-    first, second = (host_clause(CLASSES[int(index)], framework, adverb) for index in order[:2])
+    names = [CLASSES[int(index)] for index in order[:2]]
     if adverb:
-        return first
-    if first.startswith("the host ") and second.startswith("the host "):
-        return f"{first} or {second.removeprefix('the host ')}"
-    return f"{first}, or {second}"
+        return host_clause(names[0], framework, adverb)
+    if "unrecorded" not in names:
+        activities = host_activities(framework)
+        return f"the host {' or '.join(activities[name] for name in names)}"
+    return ", or ".join(host_clause(name, framework) for name in names)
