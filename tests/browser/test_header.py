@@ -47,15 +47,13 @@ def test_a_menu_keeps_the_focus_and_closes_by_escape_and_by_a_click_elsewhere(
     expect(choice).to_be_hidden()
 
 
-def test_choices_in_the_header_are_as_wide_as_their_text(xi: Xi, page: Page, case_study: str) -> None:
+def test_choices_in_the_header_are_as_wide_as_their_text_and_whole_beside_a_long_one(
+    xi: Xi, page: Page, case_study: str
+) -> None:
     xi.open(case_study, v="overview")
     compare_box = page.get_by_test_id("compare-select").bounding_box()
     assert compare_box is not None
     assert compare_box["width"] < 80
-
-
-def test_short_choices_are_whole_beside_a_long_one(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="overview")
     choices = [page.get_by_test_id(name) for name in ("host-select", "device-select", "compare-select")]
     widths = [choice.evaluate("element => element.offsetWidth") for choice in choices]
     page.set_viewport_size({"width": 1200, "height": 800})

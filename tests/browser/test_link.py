@@ -148,34 +148,59 @@ CASE = session_named("synthetic_case_study")
 
 
 @pytest.mark.parametrize(
-    ("session", "view", "state", "note"),
+    ("session", "view", "state", "notes"),
     [
-        (CASE, "overview", {"st": "9999"}, "The linked step 9999 is not in this session."),
-        (CASE, "overview", {"sel": "fin:gone"}, "The linked finding is not in this session."),
-        (CASE, "overview", {"d": "gone"}, "The linked device gone is not in this session."),
-        (POD, "overview", {"h": "gone"}, "The linked host gone is not in this session."),
-        (CASE, "gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, "The linked gap is not in this session."),
-        (CASE, "executions", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
-        (POD, "executions", {"st": "9999"}, "step 9999 is not in this session; step 1207 is shown."),
-        (POD, "propagation", {"st": "9999"}, "step 9999 is not on t1v-n-7f-w-3; step 1207 is shown."),
-        (CASE, "propagation", {"st": "9999"}, "step 9999 is not in this session; step 1208 is shown."),
+        (
+            CASE,
+            "overview",
+            {"st": "9999", "sel": "fin:gone", "d": "gone"},
+            [
+                "The linked step 9999 is not in this session.",
+                "The linked finding is not in this session.",
+                "The linked device gone is not in this session.",
+            ],
+        ),
+        (POD, "overview", {"h": "gone"}, ["The linked host gone is not in this session."]),
+        (CASE, "gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, ["The linked gap is not in this session."]),
+        (CASE, "executions", {"st": "9999"}, ["step 9999 is not in this session; step 1208 is shown."]),
+        (POD, "executions", {"st": "9999"}, ["step 9999 is not in this session; step 1207 is shown."]),
+        (POD, "propagation", {"st": "9999"}, ["step 9999 is not on t1v-n-7f-w-3; step 1207 is shown."]),
         (
             CASE,
             "propagation",
-            {"f": "device:gone"},
-            "device gone is not in this session; another one is shown.",
+            {"st": "9999", "f": "device:gone"},
+            [
+                "step 9999 is not in this session; step 1208 is shown.",
+                "device gone is not in this session; another one is shown.",
+            ],
         ),
-        (POD, "hosts", {"hs": "gone"}, "The linked host gone is not in this session; t1v-n-7f-w-5 is shown."),
-        (POD, "hosts", {"st": "1204-9999"}, "do not have the linked step 1204-9999 in common"),
-        (CASE, "device", {"an": "gone"}, "The chosen work has no annotation gone, which the link names."),
-        (CASE, "device", {"op": "gone"}, "The chosen work has no op gone, which the link names."),
+        (
+            POD,
+            "hosts",
+            {"hs": "gone", "st": "1204-9999"},
+            [
+                "The linked host gone is not in this session; t1v-n-7f-w-5 is shown.",
+                "do not have the linked step 1204-9999 in common",
+            ],
+        ),
+        (
+            CASE,
+            "device",
+            {"an": "gone", "op": "gone"},
+            [
+                "The chosen work has no annotation gone, which the link names.",
+                "The chosen work has no op gone, which the link names.",
+            ],
+        ),
     ],
 )
 def test_what_a_link_names_and_the_session_lacks_is_noted(
-    xi: Xi, page: Page, session: str, view: str, state: dict[str, str], note: str
+    xi: Xi, page: Page, session: str, view: str, state: dict[str, str], notes: list[str]
 ) -> None:
     xi.open(session, True, v=view, **state)
-    expect(page.get_by_test_id("diagnostics")).to_contain_text(note)
+    show_all_notes(page)
+    for note in notes:
+        expect(page.get_by_test_id("diagnostics")).to_contain_text(note)
 
 
 @pytest.mark.parametrize("view", ["overview", "gaps", "executions", "propagation", "hosts", "device"])

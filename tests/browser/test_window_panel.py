@@ -79,16 +79,14 @@ def test_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi: Xi)
     assert selection["end_ps"] % 1000 == 0
 
 
-def test_a_class_is_mostly_on_the_thread_that_decides_it(xi: Xi, page: Page) -> None:
+def test_a_class_is_mostly_on_the_thread_that_decides_it_and_a_thread_without_one_mostly_of_none(
+    xi: Xi, page: Page
+) -> None:
     """The loader's time does not count while the driving thread works."""
     xi.open("alone/one", sel="win:0+10")
     breakdown = page.get_by_test_id("window-breakdown")
     labels = column(breakdown, "Class").all_text_contents()
     assert column(breakdown, "Mostly on").nth(labels.index("input")).text_content() == "python (driving)"
-
-
-def test_a_thread_whose_time_has_no_class_is_not_mostly_of_one(xi: Xi, page: Page) -> None:
-    xi.open("alone/one", sel="win:0+10")
     threads = page.get_by_test_id("window-threads")
     pool = column(threads, "Thread").all_text_contents().index("tf_pjrt_thread_pool")
     assert column(threads, "Mostly").nth(pool).text_content() == ""
