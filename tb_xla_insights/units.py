@@ -234,9 +234,15 @@ def shares(parts: Sequence[int], whole: int) -> list[str]:
 
 
 def cut_note(max_rows: int, rows: int) -> str:
-    """`; the first 12 of 345`, for the heading of a table that shows at most `max_rows` of its rows; empty if it shows
+    """`the first 12 of 345`, for the heading of a table that shows at most `max_rows` of its rows; empty if it shows
     all."""
-    return f"; the first {max_rows} of {count(rows)}" if rows > max_rows else ""
+    return f"the first {max_rows} of {count(rows)}" if rows > max_rows else ""
+
+
+def longest_note(max_rows: int, rows: int) -> str:
+    """`the 12 longest`, for the heading of a table that shows at most `max_rows` rows, the longest ones; empty if it
+    shows all."""
+    return f"the {count(max_rows)} longest" if rows > max_rows else ""
 
 
 def cut_middle(text: str, max_length: int = 60) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import io
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.report_text import DETAIL, print_report, print_sections
+from tb_xla_insights.sections.blocks import Detail, Section
 
 CASE_STUDY = "synthetic_case_study_8_tpu_cores"
 UNLIMITED_WIDTH = 100_000
@@ -31,6 +33,14 @@ def printed(document: dict[str, Any], width: int = UNLIMITED_WIDTH) -> str:
     out = console(width)
     print_report(out, document)
     return printed_text(out)
+
+
+def section_text(make: Callable[[Any, Detail], Section | None], document: Any) -> str:
+    """The text of one section, without line breaks and with single spaces."""
+    out, made = console(), make(document, DETAIL)
+    assert made is not None
+    print_sections(out, [made])
+    return single_spaced(printed_text(out))
 
 
 def console(width: int = UNLIMITED_WIDTH) -> Console:

@@ -15,11 +15,10 @@ from captures import Core, capture, session, thread
 from report_texts import (
     CASE_STUDY,
     column_headings,
-    console,
     printed,
-    printed_text,
     report,
     section,
+    section_text,
     single_spaced,
     text_of,
 )
@@ -27,9 +26,10 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.cli import host_text, idle_text
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.compile_text import difference_text
+from tb_xla_insights.sections.host_work import compiles, early_executions, executions, transfers
+from tb_xla_insights.sections.loading import loading
 
 MS = 10**9
 Capsys = pytest.CaptureFixture[str]
@@ -67,23 +67,18 @@ def test_input_of_other_kinds() -> None:
         "idle_ps": 0,
         "infeed_ps": 0,
     }
-    out = console()
-    idle_text.print_input(out, pipeline, 2)
-    assert "Loading does not hold devices up: no idle time is spent waiting for data." in single_spaced(
-        printed_text(out)
-    )
-    assert (
-        "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads"
-        in single_spaced(printed_text(out))
-    )
+    hosts = {"hosts": report(CASE_STUDY)["session"]["hosts"] * 2}
+    text = section_text(loading, {"input_pipeline": pipeline, "session": hosts})
+    assert "Loading does not hold devices up: no idle time is spent waiting for data." in text
+    assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in text
     infeed = {"kind": "infeed", "verdict": "bound", "idle_ps": 5 * MS, "infeed_ps": 2 * MS, "share": 0.2}
-    out = console()
-    idle_text.print_input(out, pipeline | infeed | {"batches": 0, "loader_threads": 0}, 1)
+    of_infeed = {"input_pipeline": pipeline | infeed | {"batches": 0, "loader_threads": 0}}
+    text = section_text(loading, report(CASE_STUDY) | of_infeed)
     assert (
         "5.000 ms of idle time on all cores (20.0 % of their spans) is spent waiting for data; "
-        "2.000 ms of it in infeed ops." in single_spaced(printed_text(out))
+        "2.000 ms of it in infeed ops." in text
     )
-    assert "Data comes from infeed. " in single_spaced(printed_text(out))
+    assert "Data comes from infeed. " in text
 
 
 def test_no_input_section_without_loading(logdir: Path) -> None:
@@ -113,36 +108,30 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
         "Beyond its device time, an execution costs a fixed 0.136 ms and 2.8 % of its device time "
         "(fitted to 12 runs)." in text
     )
-    out = console()
     lead = {"median_ps": 2 * MS, "mean_ps": 2 * MS, "min_ps": -MS, "max_ps": 5 * MS, "runs": 1000}
     fixed = {"fixed_ps": 0, "slope": 0.1, "runs": 7}
-    host_text.print_executions(out, report(CASE_STUDY)["programs"], {"lead": lead, "fixed": fixed})
-    text = single_spaced(printed_text(out)).replace("\n", " ")
+    text = section_text(executions, report(CASE_STUDY) | {"launching": {"lead": lead, "fixed": fixed}})
     assert (
         "The host runs ahead of most runs: they are enqueued 2.000 ms before the device is free for them (median; from "
         "−1.000 ms to 5.000 ms over 1 000 runs). For the others a free device waits, for up to 1.000 ms."
         in text
     )
-    assert "indistinguishable from zero (fitted to 7 runs)" in single_spaced(printed_text(out))
-    out = console()
+    assert "indistinguishable from zero (fitted to 7 runs)" in text
     one_run = {"lead": lead | {"runs": 1, "min_ps": MS}, "fixed": None}
-    host_text.print_executions(out, report(CASE_STUDY)["programs"], one_run)
-    assert (
-        "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it"
-        in single_spaced(printed_text(out))
-    )
-    assert "over 1 run)" in single_spaced(printed_text(out))
+    text = section_text(executions, report(CASE_STUDY) | {"launching": one_run})
+    assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in text
+    assert "over 1 run)" in text
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
-    out = console()
     [row, *_] = report(CASE_STUDY)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
-    host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
-    first, single = single_spaced(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
+    launching = {"lead": None, "fixed": None}
+    text = section_text(executions, {"programs": [*rows, row | {"count": 1}], "launching": launching})
+    first, single = text.split(" SyncTensorsGraph.41937 ")[1:]
     assert first.endswith("0.500 ns / 1.000 ms / 20.000 s exact")
     assert "/" not in single
-    assert "The host" not in single_spaced(printed_text(out))
+    assert "The host" not in text
 
 
 def test_ops_that_only_wait_over_all_devices() -> None:
@@ -166,11 +155,11 @@ def test_compilations() -> None:
         "(parameters 12 and 17), 2 of 20 parameters differ from SyncTensorsGraph.603(0) 130ef63c Training_Step step "
         "(/opt/xla-demo/train.py:111) torch_xla.sync when exiting a profiler StepTrace region"
     )
-    [row] = report("torch_xla_dynamic_shapes")["compiles"]
+    document = report("torch_xla_dynamic_shapes")
+    [row] = document["compiles"]
     related_graphs = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
-    out = console()
-    host_text.print_compiles(out, [row | {"graphs_of_same_name": related_graphs}], host_count=1)
-    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in single_spaced(printed_text(out))
+    text = section_text(compiles, document | {"compiles": [row | {"graphs_of_same_name": related_graphs}]})
+    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in text
 
 
 @pytest.mark.parametrize(
@@ -183,12 +172,10 @@ def test_compilations() -> None:
     ],
 )
 def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, text: str) -> None:
-    [row] = report("torch_xla_dynamic_shapes")["compiles"]
-    out = console()
-    host_text.print_compiles(
-        out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}], host_count=1
-    )
-    assert f" {text} 130ef63c " in single_spaced(printed_text(out))
+    document = report("torch_xla_dynamic_shapes")
+    [row] = document["compiles"]
+    changed = row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}
+    assert f" {text} 130ef63c " in section_text(compiles, document | {"compiles": [changed]})
 
 
 def test_in_warm_up_every_graph_is_new() -> None:
@@ -216,10 +203,8 @@ def test_of_many_lost_annotations_the_first_are_named() -> None:
 def test_transfers() -> None:
     rows = section(text_of(CASE_STUDY), "Transfers")
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
-    transfers = report(CASE_STUDY)["transfers"]["to_device"] | {"known_size_count": 3}
-    out = console()
-    host_text.print_transfers(out, {"to_device": transfers})
-    assert "3.6 GB (3 known)" in single_spaced(printed_text(out))
+    row = report(CASE_STUDY)["transfers"]["to_device"] | {"known_size_count": 3}
+    assert "3.6 GB (3 known)" in section_text(transfers, {"transfers": {"to_device": row}})
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
@@ -309,20 +294,15 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     assert column_headings(printed(document | {"steps": steps}), "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
     assert "Host" not in column_headings(text_of(CASE_STUDY), "Steps")
-    early_executions = report("torch_xla_early_item")["early_executions"]
-    out = console()
-    host_text.print_early_executions(
-        out,
-        [early_executions[0] | {"host": "other"}],
-        report("torch_xla_early_item")["steps"],
-        host_count=2,
-    )
-    [compilation] = report(CASE_STUDY)["compiles"]
-    host_text.print_compiles(out, [compilation | {"host": "other"}], host_count=2)
-    assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
-        1,
-        1,
-    ]
+    early = report("torch_xla_early_item")
+    [execution, *_], [compilation] = early["early_executions"], report(CASE_STUDY)["compiles"]
+    rows = {
+        "early_executions": [execution | {"host": "other"}],
+        "compiles": [compilation | {"host": "other"}],
+    }
+    for make in (early_executions, compiles):
+        shown = section_text(make, early | rows | {"session": document["session"]})
+        assert shown.split().count("other") == 1
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

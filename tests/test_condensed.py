@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 from captures import CATALOG, session
-from report_texts import console, printed_text
+from report_texts import section_text
 from rich.console import Console
 from synthetic.__main__ import LOGDIR
 from test_html import Page, plain
 
-from tb_xla_insights.cli.condensed_text import print_devices
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
@@ -34,6 +33,7 @@ from tb_xla_insights.report.condensed import (
 )
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import listed_hosts
+from tb_xla_insights.sections.overview import devices
 from tb_xla_insights.tables.devices import HOSTS
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -272,9 +272,8 @@ class TestPod:
 
 @pytest.mark.parametrize("low", [0, 1])
 def test_the_title_speaks_of_low_duty_cycles_only_if_devices_are_named(low: int) -> None:
-    out = console()
-    print_devices(out, [device(host, 0, 400 if host < low else 900) for host in range(20)], "ops")
-    text = printed_text(out)
+    rows = [device(host, 0, 400 if host < low else 900) for host in range(20)]
+    text = section_text(devices, {"devices": rows})
     assert ("below the median" in text) == ("19 others" in text) == (low > 0)
     assert "Devices (20 cores" in text
     assert "mean of 20 cores" in text

@@ -15,9 +15,10 @@ from rich.console import Console
 from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
-from tb_xla_insights.cli.work_text import print_work
+from tb_xla_insights.cli.report_text import DETAIL, print_sections
 from tb_xla_insights.device_work import WorkMerger, host_work, session_work, with_peaks
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.sections.device_time import work_of_annotations, work_of_ops
 from tb_xla_insights.trace.model import Trace
 
 STEP = "Training_Step.1"
@@ -356,7 +357,8 @@ def _path(op: Op) -> str | None:
 
 def test_the_text_shows_times_and_shares_of_the_peaks(known_work: dict[str, Any]) -> None:
     output = io.StringIO()
-    print_work(Console(file=output, width=300), known_work["ops"], known_work["device_work"])
+    sections = [make(known_work, DETAIL) for make in (work_of_annotations, work_of_ops)]
+    print_sections(Console(file=output, width=300), filter(None, sections))
     text = output.getvalue().replace("\u202f", " ")
     rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
     assert rows["Training_Step/mlp"][0] == "10.000"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
+from tb_xla_insights.html.cards import card
 from tb_xla_insights.html.charts import steps_chart
-from tb_xla_insights.html.page import report_html
-from tb_xla_insights.html.time_cards import patterns_card
-from tb_xla_insights.html.work_cards import annotations_card, collectives_card, metrics_card
+from tb_xla_insights.html.page import DETAIL, report_html
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.sections import device_time, idle_time, recorded
+from tb_xla_insights.sections.blocks import Detail, Section
 
 DEMOS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("synthetic_", "torch_xla_")))
 
@@ -81,6 +83,13 @@ def page(demo: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
     report = xi.load(str(LOGDIR / demo)).report(all_gaps)
     text = report_html(report)
     return Page(text), report, text
+
+
+def card_of(make: Callable[[Any, Detail], Section | None], report: Any) -> str:
+    """The card of one section."""
+    section = make(report, DETAIL)
+    assert section is not None
+    return str(card(section))
 
 
 @pytest.mark.parametrize("demo", DEMOS)
@@ -156,7 +165,9 @@ def test_device_work_is_shown_by_annotation_and_by_op() -> None:
 
 def test_all_steps_and_gaps_are_shown() -> None:
     parser, report, _ = page("synthetic_case_study_8_tpu_cores")
-    assert [row[0] for row in parser.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
+    assert [row[0] for row in parser.rows["Steps"][1:]] == [
+        f"Training_Step {step['number']}" for step in report["steps"]
+    ]
     gaps = [row for row in parser.rows["Gaps"] if row[0] != "Device"]
     assert [plain(row[2]) for row in gaps] == [
         f"{gap['duration_ps'] / 1e9:.3f}" for gap in report["gaps"]["items"]
@@ -171,7 +182,7 @@ def test_the_page_has_the_gaps_of_the_document() -> None:
     ops = [(f"op.{number}", number * 30_000_000, 10_000_000) for number in range(1102)]
     traced = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
     limited, complete = (Page(report_html(session_report(traced, all_gaps))) for all_gaps in (False, True))
-    assert "1 101 from 10 µs up; the 1 000 longest" in limited.text()
+    assert "1 101 on all cores; the 1 000 longest" in limited.text()
     assert len([row for row in limited.rows["Gaps"] if row[0] != "Device"]) == 1000
     assert len([row for row in complete.rows["Gaps"] if row[0] != "Device"]) == 1101
     # No step identifies these gaps between the same programs, and yet they are different ones.
@@ -201,7 +212,7 @@ def test_names_are_escaped() -> None:
 def test_an_empty_capture_has_a_page() -> None:
     traced = session(capture(thread("python", ("forward", 0, 10))))
     text = Page(report_html(session_report(traced))).text()
-    assert "No device was traced" in text
+    assert "The capture shows no device's work" in text
     assert "No findings." in text
 
 
@@ -268,47 +279,42 @@ class TestInAPipeline:
 
 
 def test_all_counters_are_counted_and_the_first_are_shown() -> None:
-    metrics = {"counters": {f"Counter{index}": index for index in range(350)}, "files": ["m.txt"]}
-    shown = Page(str(metrics_card({"metrics": metrics})))
+    report: Any = xi.load(str(LOGDIR / "torch_xla_baseline")).report()
+    counters = {f"Counter{index}": index for index in range(350)}
+    shown = Page(
+        card_of(recorded.text_files, report | {"metrics": {**report["metrics"], "counters": counters}})
+    )
     assert "the first 200 of 350 counters" in shown.text()
-    assert len(shown.rows["Text files beside the capture"]) == 1 + 200
+    assert (
+        len([row for rows in shown.rows.values() for row in rows if row[0].startswith("Counter")]) == 1 + 200
+    )
 
 
 def test_graph_breaks_without_a_place_or_a_reason() -> None:
+    report: Any = xi.load(str(LOGDIR / "torch_xla_dynamo_graph_break")).report()
     reasons = [{"reason": None, "place": "train.py:7 in step"}, {"reason": "Unsupported", "place": None}]
-    shown = Page(str(metrics_card({"metrics": {"dynamo": {"reasons": reasons}}}))).text()
-    assert "Graph break at train.py:7 in step: no reason given" in shown
-    assert "Graph break: Unsupported" in shown
-
-
-def test_slashes_in_names_divide_no_annotation() -> None:
-    row = {"count": 1, "host_ps": 5, "device_ps": 5, "device_ops": 1, "executions": 1, "lost": None}
-    rows = [row | {"path": path} for path in ("train/step", "train/step/net/forward")]
-    card = str(annotations_card({"annotations": rows, "propagation": {"device_ps": 0}}))
-    assert re.findall(r"padding-left:(\d+)px\">([^<]*)<", card) == [
-        ("0", "train/step"),
-        ("12", "net/forward"),
-    ]
+    dynamo = report["metrics"]["dynamo"] | {"reasons": reasons}
+    shown = card_of(recorded.text_files, report | {"metrics": report["metrics"] | {"dynamo": dynamo}})
+    assert '<p class="indented">no reason given at train.py:7 in step</p>' in shown
+    assert '<p class="indented">Unsupported</p>' in shown
 
 
 def test_a_table_that_leaves_rows_out_says_so() -> None:
     row = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
-    texts = [Page(str(collectives_card({"collectives": [row] * count}))).text() for count in (200, 345)]
-    assert ["the first 200 of 345" in text for text in texts] == [False, True]
+    texts = [card_of(device_time.collectives, {"collectives": [row] * count}) for count in (200, 345)]
+    assert ["; the 200 longest" in text for text in texts] == [False, True]
 
 
 def test_patterns_that_are_left_out_are_counted() -> None:
     report = xi.load(str(LOGDIR / "torch_xla_baseline")).report()
     [pattern, *_] = report["gaps"]["patterns"]
-    cards = [str(patterns_card({"gaps": {"patterns": [pattern] * count}})) for count in (50, 51)]
-    assert ["; the first 50 of 51" in text for text in cards] == [False, True]
-    assert [len(Page(text).rows["Recurring gaps"]) - 1 for text in cards] == [50, 50]
+    cards = [card_of(idle_time.patterns, {"gaps": {"patterns": [pattern] * count}}) for count in (200, 201)]
+    assert ["; the first 200 of 201" in text for text in cards] == [False, True]
+    assert [len(Page(text).rows["Recurring gaps"]) - 1 for text in cards] == [200, 200]
 
 
 def test_sidecar_files_are_shown() -> None:
     parser, report, _ = page("torch_xla_dynamo_graph_break")
-    assert (
-        "Graph break at /opt/xla-demo/train.py:73 in forward: Unsupported Tensor.item() call" in parser.text()
-    )
-    counters = dict(parser.rows["Text files beside the capture"][1:])
+    assert "capture_scalar_outputs=False at /opt/xla-demo/train.py:73 in forward" in parser.text()
+    counters = {name: value for rows in parser.rows.values() for name, value, *rest in rows if not rest}
     assert counters["UncachedCompile"] == str(report["metrics"]["counters"]["UncachedCompile"])

@@ -27,6 +27,7 @@ LAYERS = [
     "device_work",
     "pod",
     "report",
+    "sections",
     "html",
     "compare",
     "timeline",

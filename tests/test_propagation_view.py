@@ -15,7 +15,7 @@ from synthetic.hlo import Computation, HloModule, Instruction
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.analysis.propagation.tree import device_ps_in_steps
 from tb_xla_insights.cli.printing import console
-from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.cli.report_text import DETAIL, print_sections
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
@@ -23,6 +23,7 @@ from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.sections.device_time import annotation_tree, shared_ops
 from tb_xla_insights.session import load
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
@@ -276,7 +277,8 @@ def test_the_report_adds_up_all_steps(loaded: SessionTrace) -> None:
 
 def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[str]) -> None:
     document = session_report(loaded)
-    print_annotations(console(), document["annotations"], document["propagation"])
+    sections = [make(document, DETAIL) for make in (annotation_tree, shared_ops)]
+    print_sections(console(), filter(None, sections))
     lines = [re.sub(r"[\u2009\u202f]", " ", line).split() for line in capsys.readouterr().out.splitlines()]
     cells = {line[0]: line[1:] for line in lines if line}
     assert cells["forward"] == ["3", "0.600", "0.000", "6", "3"]

@@ -170,4 +170,4 @@ def test_a_share_read_in_passing_is_rounded_but_never_to_all(value: float, text:
 
 
 def test_a_cut_table_says_how_many_rows_it_shows() -> None:
-    assert [units.cut_note(12, rows) for rows in (12, 13)] == ["", "; the first 12 of 13"]
+    assert [units.cut_note(12, rows) for rows in (12, 13)] == ["", "the first 12 of 13"]

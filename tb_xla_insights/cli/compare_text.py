@@ -183,7 +183,7 @@ def _print_differences(
     if not named_rows:
         return
     shown_rows = named_rows if summed else named_rows[: elements.MAX_ROWS]
-    count_note = "" if summed else units.cut_note(elements.MAX_ROWS, len(named_rows))
+    cut_note = "" if summed else units.cut_note(elements.MAX_ROWS, len(named_rows))
     sums = None
     if summed:
         columns = ([row[key] for row in named_rows] for key in ("a_ps", "b_ps"))
@@ -195,7 +195,15 @@ def _print_differences(
             "difference_ps": None if a is None or b is None else b - a,
             "ratio": b / a if a and b is not None else None,
         }
-    out.print(elements.table(definition, shown_rows, _CELLS, title=definition.title + count_note, sums=sums))
+    out.print(
+        elements.table(
+            definition,
+            shown_rows,
+            _CELLS,
+            title="; ".join(filter(None, (definition.title, cut_note))),
+            sums=sums,
+        )
+    )
 
 
 def _print_lazy_dynamo(out: Console, document: Document) -> None:

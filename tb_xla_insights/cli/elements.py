@@ -64,22 +64,11 @@ def without_single_host(definition: Definition, host_count: int) -> Definition:
     return definition if host_count > 1 else definition.without("host")
 
 
-def step_text(row: Row) -> str:
-    """The name of the step that a row is in."""
-    return units.step_name(row["step"], row["step_number"])
-
-
-def class_text(name: str) -> str:
-    """The display name of a class: `step marker` for `sync_prepare`."""
-    from tb_xla_insights.catalog.classes import label
-
-    return label(name)
-
-
 def class_times(by_class: Mapping[str, int], limit: int) -> str:
     """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`; lines break only between classes."""
+    from tb_xla_insights.catalog.classes import label
     from tb_xla_insights.cli.layout import NO_BREAK_SPACE
 
     largest = sorted(by_class.items(), key=lambda item: -item[1])[:limit]
-    texts = (f"{class_text(name)} {units.time_text(ps)}" for name, ps in largest)
+    texts = (f"{label(name)} {units.time_text(ps)}" for name, ps in largest)
     return ", ".join(text.replace(" ", NO_BREAK_SPACE) for text in texts)

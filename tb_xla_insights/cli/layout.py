@@ -67,11 +67,6 @@ class _Column:
     priority: int
 
     @cached_property
-    def is_empty(self) -> bool:
-        """Whether no cell has a text or number."""
-        return bool(self.cells) and set(self.cells) <= ({"", MISSING} if self.is_text else {""})
-
-    @cached_property
     def is_zero(self) -> bool:
         return set(self.cells) <= _ZERO_CELLS
 
@@ -105,13 +100,11 @@ class FittingTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         total_width = options.max_width
-        columns = [
-            _Column(
-                escape_text(head), [escape_text(row[n]) for row in self.rows], column.is_text, column.priority
-            )
-            for n, (column, head) in enumerate(zip(self.columns, self.heads, strict=True))
-        ]
-        candidates = [column for n, column in enumerate(columns) if not (n and column.is_empty)]
+        candidates = []
+        for n, (defined, head) in enumerate(zip(self.columns, self.heads, strict=True)):
+            cells = [escape_text(row[n]) for row in self.rows]
+            if not (n and defined.is_empty(cells)):
+                candidates.append(_Column(escape_text(head), cells, defined.is_text, defined.priority))
         spacing = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
         shown_columns, left_out_columns = _choose_columns(candidates, total_width, spacing)
         widths = _widths(shown_columns, total_width, spacing)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import arguments, printing, reading
-from tb_xla_insights.cli.duty import DUTY
+from tb_xla_insights.report.duty import DUTY
 
 FINDINGS = 1
 """The exit code if `--fail-on` applies."""

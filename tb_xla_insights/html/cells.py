@@ -11,10 +11,11 @@ from markupsafe import Markup, escape
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.english import plural
-from tb_xla_insights.html import time_cards
+from tb_xla_insights.html.cards import card
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
-from tb_xla_insights.html.page import figure_list, findings_card, report_html, verdict_paragraph
+from tb_xla_insights.html.page import DETAIL, figure_list, report_html, verdict_paragraph
 from tb_xla_insights.report.figures import headline_figures
+from tb_xla_insights.sections import report_sections
 
 _MAX_ROWS = 20
 _MAX_TIMES = 3
@@ -80,8 +81,7 @@ def session_cell(document: Row) -> Markup:
         verdict_paragraph(document["verdict"], class_="lead"),
         element("p", session["description"]) if session["description"] else None,
         figure_list(headline_figures(document)),
-        findings_card(document),
-        time_cards.devices_card(document),
+        *(card(section) for section in report_sections(document, DETAIL) if section.brief),
     )
 
 

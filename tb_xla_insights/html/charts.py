@@ -13,6 +13,8 @@ from tb_xla_insights.html.markup import Row, element
 
 _WIDTH, _HEIGHT = 1200, 190
 _LEFT_MARGIN, _BOTTOM_MARGIN, _TOP_MARGIN = 56, 18, 6
+MAX_BARS = 500
+
 _LABEL_WIDTH = 44
 """The width that a step's name needs below its bar."""
 

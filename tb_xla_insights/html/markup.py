@@ -4,9 +4,8 @@ them are escaped too."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -14,13 +13,11 @@ from markupsafe import Markup, escape
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.tables.definition import Column as DefinedColumn
-from tb_xla_insights.tables.definition import Definition
 
 Child = str | int | None
 Row = Mapping[str, Any]
 
-_LONG_WORD = re.compile(r"\S{41}")
+_LONG_WORD = re.compile(r"\S{21}")
 """Part of a word that may break anywhere on paper: shorter words are whole."""
 
 
@@ -56,36 +53,6 @@ class Column:
     left: bool = False
 
 
-def columns_of(
-    definition: Definition,
-    rows: Iterable[Row],
-    cells: Mapping[str, Callable[[Row], Child]] | None = None,
-    time_units: Mapping[str, str] | None = None,
-) -> dict[str, Column]:
-    """The columns of a table by key. `cells` has the functions that compose the cells of some columns, by key;
-    `time_units` replaces the units that fit the largest times of `rows`."""
-    time_units = definition.time_units(rows) | dict(time_units or {})
-    return {
-        column.key: Column(
-            head,
-            (cells or {}).get(column.key) or partial(_cell, column, time_unit=time_units.get(column.key, "")),
-            left=column.is_text,
-        )
-        for column, head in zip(definition.columns, definition.heads(time_units), strict=True)
-    }
-
-
-def _cell(column: DefinedColumn, row: Row, *, time_unit: str) -> Child:
-    """Names from the program as code, classes with their colour, times by class as a bar; all others as text."""
-    value = row.get(column.key)
-    if column.unit == "class" and value is not None:
-        return class_chip(value)
-    if column.unit == "by class":
-        return stacked_bar(value or {}, "thin")
-    text = column.text(row, time_unit)
-    return element("code", text) if column.unit == "code" else text
-
-
 def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Markup:
     """A table; `sums` is a last row."""
 
@@ -110,24 +77,6 @@ def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Mar
 def _cell_class(cell: Child) -> str | None:
     text = cell.striptags() if isinstance(cell, Markup) else str(cell)
     return "long" if _LONG_WORD.search(text) else None
-
-
-def defined_table(
-    definition: Definition,
-    rows: Sequence[Row],
-    cells: Mapping[str, Callable[[Row], Child]] | None = None,
-    *,
-    sums: Row | None = None,
-) -> Markup:
-    """The rows in the columns of a definition (see `columns_of`); `sums` is a last row."""
-    all_rows = [*rows, *([sums] if sums is not None else [])]
-    return table(rows, *columns_of(definition, all_rows, cells).values(), sums=sums)
-
-
-def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Markup:
-    """A titled section of the page; a `wide` one spans all columns."""
-    head = element("h2", title, element("small", note) if note else None)
-    return element("section", head, *children, class_="card wide" if wide else "card")
 
 
 def class_chip(name: str, text: str | None = None) -> Markup:

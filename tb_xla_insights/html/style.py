@@ -33,7 +33,8 @@ main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1
 .card{background:var(--surface);border:1px solid var(--line);border-radius:6px;padding:9px 12px 10px;min-width:0;
 break-inside:avoid}
 .wide{grid-column:1/-1}
-.card>*+*{margin-top:6px}
+.card>*+*,details>*+*{margin-top:6px}
+.indented{padding-left:16px}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}
 th,td{height:24px;padding:0 8px;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
@@ -84,7 +85,7 @@ border:1px dashed var(--hatch)!important}
 details summary{cursor:pointer;color:var(--accent)}
 @media print{body{max-width:none;padding:0;background:none;print-color-adjust:exact}.card{border-color:var(--line-2)}
 .scroll{overflow:visible}th,td{padding:0 4px;white-space:normal}tr,summary{break-inside:avoid}
-.long{overflow-wrap:anywhere;min-width:120px}.wide{break-inside:auto}.stack{min-width:60px}.text{min-width:0}
+.long{overflow-wrap:anywhere;min-width:60px}.wide{break-inside:auto}.stack{min-width:60px}.text{min-width:0}
 .verdict dt{white-space:normal}}
 """
 

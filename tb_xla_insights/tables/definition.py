@@ -44,6 +44,11 @@ class Column:
     def is_text(self) -> bool:
         return self.unit in TEXT_UNITS
 
+    def is_empty(self, texts: Iterable[str]) -> bool:
+        """Whether none of the cells' texts is a text or number."""
+        distinct = set(texts)
+        return bool(distinct) and distinct <= ({"", units.MISSING} if self.is_text else {""})
+
     def text(self, row: Row, time_unit: str) -> str:
         """The text of a cell, with times in `time_unit`: a dash for an unknown value, empty if the row has none.
         Strings are returned unchanged, except for classes."""

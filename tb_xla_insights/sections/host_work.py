@@ -1,60 +1,59 @@
-"""Prints the host's work for devices: executions, early executions, compilations, transfers."""
+"""Sections on the host's work for devices: early executions, executions, compilations, transfers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 from tb_xla_insights import units
-from tb_xla_insights.cli import elements
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
+from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, Table, noted
+from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
 from tb_xla_insights.units import NARROW_SPACE
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-Document = Mapping[str, Any]
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 
 
-def print_early_executions(
-    out: Console, rows: Sequence[Document], steps: Sequence[Document], host_count: int
-) -> None:
-    """Prints the early executions in order of time."""
+def early_executions(report: Row, detail: Detail) -> Section | None:
+    """The early executions in order of time."""
+    rows, steps = report["early_executions"], report["steps"]
     if not rows:
-        return
-    more = f"; the first {elements.MAX_ROWS}" if len(rows) > elements.MAX_ROWS else ""
-    title = f"{EARLY_EXECUTIONS.title} ({units.count(len(rows))}{more}; device and idle time: all cores)"
+        return None
 
-    def step_text(row: Document) -> str:
+    def step_text(row: Row) -> str:
         return units.step_name(row["step"], None if row["step"] is None else steps[row["step"]]["number"])
 
-    definition = elements.without_single_host(EARLY_EXECUTIONS, host_count)
+    definition = _in_order(EARLY_EXECUTIONS, report, len(rows), "device and idle time: all cores", detail)
     cells = {"step": step_text, "trigger": lambda row: _TRIGGERS[row["trigger"]]}
-    out.print(elements.table(definition, rows[: elements.MAX_ROWS], cells, title=title))
+    return Section([Table(definition, rows[: detail.rows], cells)])
 
 
-def print_executions(out: Console, rows: Sequence[Document], launching: Document) -> None:
-    """Prints mean times per run and their spread, the fixed cost of an execution, and the host's lead."""
+def _in_order(definition: Definition, report: Row, count: int, note: str, detail: Detail) -> Definition:
+    """The table of the first rows in order of time, with the column of hosts if the session has several."""
+    if len(report["session"]["hosts"]) == 1:
+        definition = definition.without("host")
+    return noted(
+        definition, units.count(count), f"the first {detail.rows}" if count > detail.rows else "", note
+    )
+
+
+def executions(report: Row, detail: Detail) -> Section | None:
+    """Mean times of a run and their spread, the fixed cost of an execution, and the host's lead."""
+    rows, launching = report["programs"], report["launching"]
     if not rows:
-        return
-    means = [mean_run(row) for row in rows[: elements.MAX_ROWS]]
-    title = f"{EXECUTIONS.title} ({EXECUTIONS.note}{units.cut_note(elements.MAX_ROWS, len(rows))})"
-    out.print(elements.table(EXECUTIONS.without("overhead_share"), means, title=title))
+        return None
+    definition = noted(
+        EXECUTIONS.without("overhead_share"), EXECUTIONS.note, units.cut_note(detail.rows, len(rows))
+    )
     notes = [*_lead_notes(launching["lead"]), *_fixed_cost_notes(launching["fixed"])]
     if any(set(row["joins"]) != {"exact"} for row in rows):
         notes.append(
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
         )
-    for note in notes:
-        elements.print_paragraph(out, note)
-    if notes:
-        out.print()
+    means = [mean_run(row) for row in rows[: detail.rows]]
+    return Section([Table(definition, means), *map(Paragraph, notes)])
 
 
-def _lead_notes(lead: Document | None) -> list[str]:
+def _lead_notes(lead: Row | None) -> list[str]:
     if lead is None:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
@@ -76,7 +75,7 @@ def _lead_notes(lead: Document | None) -> list[str]:
     return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
 
 
-def _fixed_cost_notes(fixed: Document | None) -> list[str]:
+def _fixed_cost_notes(fixed: Row | None) -> list[str]:
     if fixed is None:
         return []
     runs = f"fitted to {units.count(fixed['runs'])} runs"
@@ -87,24 +86,20 @@ def _fixed_cost_notes(fixed: Document | None) -> list[str]:
     return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
 
-def print_compiles(out: Console, rows: Sequence[Document], host_count: int) -> None:
-    """Prints the compilations in order of time."""
+def compiles(report: Row, detail: Detail) -> Section | None:
+    """The compilations in order of time."""
+    rows = report["compiles"]
     if not rows:
-        return
-    more = f"; the first {elements.MAX_ROWS}" if len(rows) > elements.MAX_ROWS else ""
-    table = elements.table(
-        elements.without_single_host(COMPILES, host_count),
-        [compile_row(row) for row in rows[: elements.MAX_ROWS]],
-        {
-            "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
-            "graphs_of_same_name": _same_name_graphs_text,
-        },
-        title=f"{COMPILES.title} ({units.count(len(rows))}{more}; idle time: all cores)",
-    )
-    out.print(table)
+        return None
+    definition = _in_order(COMPILES, report, len(rows), "idle time: all cores", detail)
+    cells = {
+        "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
+        "graphs_of_same_name": _same_name_graphs_text,
+    }
+    return Section([Table(definition, [compile_row(row) for row in rows[: detail.rows]], cells)])
 
 
-def _same_name_graphs_text(row: Document) -> str:
+def _same_name_graphs_text(row: Row) -> str:
     """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of
     graphs that only ran in the capture."""
     graphs = row["graphs_of_same_name"]
@@ -112,8 +107,7 @@ def _same_name_graphs_text(row: Document) -> str:
     return ", ".join([*names, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
 
 
-def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
-    """Prints the transfers by direction."""
-    rows = transfer_rows(transfers)
-    if any(row["count"] for row in rows):
-        out.print(elements.table(TRANSFERS, rows))
+def transfers(report: Row, _: Detail) -> Section | None:
+    """The transfers by direction."""
+    rows = transfer_rows(report["transfers"])
+    return Section([Table(TRANSFERS, rows)], narrow=True) if any(row["count"] for row in rows) else None

@@ -1,0 +1,152 @@
+"""Sections on the devices' idle time: its causes, recurring gaps, the longest gaps and why they ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tb_xla_insights import units
+from tb_xla_insights.english import plural
+from tb_xla_insights.report.figures import (
+    SHORT_GAPS,
+    basis_text,
+    idle_rows,
+    idle_table,
+    left_out_note,
+    step_texts,
+    steps_in_mean,
+    steps_of_hosts_text,
+)
+from tb_xla_insights.report.gap_findings import findings_of_gap, why_gap
+from tb_xla_insights.report.gap_text import cause_text, gap_sentence, patterns_with_kind
+from tb_xla_insights.sections.blocks import (
+    Block,
+    ClassBar,
+    Detail,
+    Folded,
+    Paragraph,
+    Row,
+    Section,
+    Table,
+    noted,
+)
+from tb_xla_insights.tables.devices import GAP_CHAIN, GAP_PATTERNS, GAPS, IDLE
+
+_MIN_WORK_SHARE = 0.05
+"""A smaller share of a gap is due to clocks and launching, not to work."""
+
+_MAX_UNFOLDED_GAPS = 48
+
+
+def idle(report: Row, _: Detail) -> Section | None:
+    """How the mean step divides into work and idle time, the host's activity during the idle time, and its activity
+    before the first and after the last run if that is long."""
+    step_idle, outside = report["step_idle"], report["outside_span"]
+    blocks: list[Block] = []
+    if step_idle["idle_ps"] is not None:
+        blocks.append(Paragraph(_mean_step_text(step_idle, report["hosts"])))
+    if note := left_out_note(step_idle):
+        blocks.append(Paragraph(note))
+    if idle_rows(step_idle):
+        rows, sums = idle_table(step_idle)
+        named_rows = [{**row, "class": row["class"] or SHORT_GAPS} for row in rows]
+        definition = noted(IDLE, basis_text(step_idle))
+        blocks += (
+            ClassBar(step_idle["by_class_ps"]),
+            Table(definition, named_rows, sums={**sums, "class": "all"}),
+        )
+    if outside is not None and outside["text"]:
+        blocks.append(Paragraph(outside["text"]))
+    return Section(blocks, narrow=True) if blocks else None
+
+
+def _mean_step_text(step_idle: Row, hosts: Sequence[Row]) -> str:
+    step, work, idle = step_texts(step_idle, 3)
+    steps = steps_in_mean(step_idle, hosts)
+    step_count = steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
+    scope = f"{step_count}, mean {step}" if step_idle["steps"] else "First to last run"
+    waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
+    return f"{scope}: a core works for {work}{waits} and is idle for {idle}."
+
+
+def patterns(report: Row, detail: Detail) -> Section | None:
+    """The gaps by the programs around them."""
+    rows = patterns_with_kind(report["gaps"])
+    if not rows:
+        return None
+    definition = GAP_PATTERNS.without("by_class_ps")
+    definition = noted(definition, definition.note, units.cut_note(detail.rows, len(rows)))
+    return Section([Table(definition, rows[: detail.rows], {"cause": cause_text})])
+
+
+def gaps(report: Row, detail: Detail) -> Section | None:
+    """The longest gaps."""
+    rows, count = report["gaps"]["items"][: detail.gaps], report["gaps"]["count"]
+    if not rows:
+        return None
+    devices = {device["id"]: device for device in report["devices"]}
+    cores = Counter(device["host"] for device in report["devices"])
+
+    def device_text(gap: Row) -> str:
+        return str(gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"])
+
+    def whole_host_text(gap: Row) -> str:
+        return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
+
+    definition = noted(
+        GAPS.without(*(["before"] if detail.wide else ["before", "after"])),
+        f"{units.count(count)} on all cores",
+        units.longest_note(len(rows), count),
+    )
+    cells = {
+        "device": device_text,
+        "step": lambda gap: units.step_name(gap["step"], gap["step_number"]),
+        "all_cores_idle_ps": whole_host_text,
+        "cause": cause_text,
+    }
+    blocks: list[Block] = [Table(definition, rows[:_MAX_UNFOLDED_GAPS], cells)]
+    if more := rows[_MAX_UNFOLDED_GAPS:]:
+        blocks.append(Folded(f"{units.count(len(more))} more", [Table(definition, more, cells)]))
+    return Section(blocks)
+
+
+def _whole_host_text(gap: Row) -> str:
+    """Whether the host's other cores were idle during the gap as well."""
+    share = gap["all_cores_idle_ps"] / gap["duration_ps"]
+    return "yes" if share > 1 - _MIN_WORK_SHARE else "no" if share < _MIN_WORK_SHARE else "in part"
+
+
+def chains(report: Row, detail: Detail) -> Section | None:
+    """The chains of events that ended the longest gaps."""
+    if not detail.chains:
+        return None
+    hosts = {device["id"]: device["host"] for device in report["devices"]}
+    blocks = [
+        _chain(gap, hosts[gap["device"]], report)
+        for gap in _on_one_core(report["gaps"]["items"], hosts)[: detail.chains]
+    ]
+    return Section(blocks, "Why the longest gaps ended") if blocks else None
+
+
+def _on_one_core(gaps: Sequence[Row], hosts: Row) -> list[Row]:
+    """The gaps of each host and step between the same two programs on the core that has the first of them, because the
+    other cores have the same gaps. `hosts`: by device."""
+    first_devices: dict[tuple[str, int | None, str | None, str | None], str] = {}
+    result = []
+    for gap in gaps:
+        key = hosts[gap["device"]], gap["step"], gap["before"], gap["after"]
+        if first_devices.setdefault(key, gap["device"]) == gap["device"]:
+            result.append(gap)
+    return result
+
+
+def _chain(gap: Row, host: str, report: Row) -> Folded:
+    several_hosts = len(report["session"]["hosts"]) > 1
+    causes = gap_sentence(gap, report["environment"]["framework"], host if several_hosts else None)
+    reason = why_gap(gap, findings_of_gap(gap, host, report), report)
+    duration = gap["duration_ps"]
+    start = f"{units.time_in(gap['start_ps'], 'ms')}{units.NARROW_SPACE}ms"
+    table = Table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
+    return Folded(
+        f"{units.time_text(duration)} on {gap['device']} at {start}", [Paragraph(f"{reason}{causes}"), table]
+    )

@@ -1,0 +1,128 @@
+"""Sections on what was recorded: text files beside the capture, the hosts' files, and what limits the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tb_xla_insights import units
+from tb_xla_insights.analysis.sidecars import PRESERVED_COUNTERS
+from tb_xla_insights.english import plural
+from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.sections.blocks import Block, Detail, Folded, Paragraph, Row, Section, Table, noted
+from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.tables.devices import FILES
+from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
+
+_COUNTERS = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
+_ACTIVITIES = {
+    "compile": "Compilations",
+    "execute": "Executions",
+    "to_device": "Transfers to the device",
+    "from_device": "Transfers from the device",
+}
+_MAX_REASONS = 8
+
+_ALL_COUNTERS = Definition("Counters", (Column("name", "Counter", "code"), Column("value", "Value", "count")))
+
+_MAX_UNFOLDED_COUNTERS = 12
+
+
+def text_files(report: Row, detail: Detail) -> Section | None:
+    """The versions and flags of a recording, the metrics report against the trace, graph breaks, debug logs, advice."""
+    blocks = [*_recording(report.get("recorded") or {}), *_metrics(report["metrics"] or {}, detail)]
+    files = (report["metrics"] or {}).get("files") or []
+    return Section(blocks, "Text files beside the capture", ", ".join(files), narrow=True) if blocks else None
+
+
+def _recording(recorded: Row) -> Iterator[Paragraph]:
+    versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
+    texts = [f"{name} {version}" for name, version in versions.items()]
+    texts += [f"{name}={value}" for name, value in flags.items()]
+    if texts:
+        yield Paragraph(f"Recorded with {', '.join(texts)}")
+
+
+def _metrics(metrics: Row, detail: Detail) -> Iterator[Block]:
+    if not metrics:
+        return
+    if metrics["against_trace"]:
+        yield _counts_against_trace(metrics)
+    if counters := _counter_texts(metrics):
+        cleared = "; torch.compile cleared the others" if metrics["cleared"] else ""
+        yield Paragraph(f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}")
+    if dynamo := metrics["dynamo"]:
+        yield Paragraph(f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
+        for reason in dynamo["reasons"][:_MAX_REASONS]:
+            place = f" at {reason['place']}" if reason["place"] else ""
+            yield Paragraph(f"{reason['reason'] or 'no reason given'}{place}", indented=True)
+    if debug := metrics["debug"]:
+        yield Paragraph(
+            f"Debug log: {plural(debug['compilations'], 'compilation')} and "
+            f"{plural(debug['executions'], 'execution')}; it explains "
+            f"{plural(debug['joined_compiles'], 'compilation')} and "
+            f"{plural(debug['joined_executions'], 'execution')} in the capture."
+        )
+    yield from (Paragraph(advice, "PyTorch/XLA says") for advice in metrics["advice"])
+    yield from _all_counters(metrics["counters"], detail)
+
+
+def _counts_against_trace(metrics: Row) -> Table:
+    definition = (
+        COUNTS_AGAINST_TRACE
+        if metrics["difference"]
+        else COUNTS_AGAINST_TRACE.without("since_earlier_report")
+    )
+    rows = [
+        {
+            **row,
+            "operation": _ACTIVITIES[row["operation"]],
+            "time_ps": metrics["figures"][f"{row['operation']}_ps"],
+            "agrees": "" if row["agrees"] else "disagree",
+        }
+        for row in metrics["against_trace"]
+    ]
+    return Table(noted(definition, metrics["file"]), rows)
+
+
+def _counter_texts(metrics: Row) -> list[str]:
+    """The values of counters that tell how the program runs."""
+    counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
+    texts = []
+    at_least = "at least " if metrics["cleared"] else ""
+    names = [
+        name
+        for name in _COUNTERS
+        if name in counters and (name in PRESERVED_COUNTERS or not metrics["cleared"])
+    ]
+    for name in [*names, *(f"aten::{op}" for op in metrics["fallbacks"])]:
+        in_capture = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
+        texts.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
+    return texts
+
+
+def _all_counters(counters: Row, detail: Detail) -> Iterator[Block]:
+    rows = [{"name": name, "value": value} for name, value in counters.items()][: detail.counters]
+    cut = units.cut_note(detail.counters, len(counters))
+    table = Table(noted(_ALL_COUNTERS, cut), rows)
+    if len(rows) > _MAX_UNFOLDED_COUNTERS:
+        yield Folded(f"{cut or units.count(len(rows))} counters", [table])
+    elif rows:
+        yield table
+
+
+def hosts_and_diagnostics(report: Row, detail: Detail) -> Section:
+    """The hosts' files, of many hosts the largest and the smallest, and what limits the analysis."""
+    hosts = report["session"]["hosts"]
+    notes = [_diagnostic(row) for row in report["diagnostics"]]
+    if len(hosts) < CONDENSED_FROM:
+        return Section([Table(FILES, hosts), *notes])
+    ordered = sorted(hosts, key=lambda host: -host["bytes"])
+    chosen = [*ordered[: detail.rows - 1], ordered[-1]] if len(hosts) > detail.rows else ordered
+    count = units.count(len(hosts))
+    table = Table(noted(FILES, count, "the largest and the smallest" if chosen != ordered else ""), chosen)
+    return Section([Folded(f"{count} hosts and their files", [table]), *notes])
+
+
+def _diagnostic(row: Row) -> Paragraph:
+    host = f" ({row['host']})" if "host" in row else ""
+    return Paragraph(row["message"], f"{row['severity'].capitalize()}{host}", row["severity"])
