@@ -5,7 +5,8 @@ The host works, launches and waits in order; the device runs programs in order o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hypothesis import settings
@@ -38,6 +39,14 @@ class Simulation:
     now: int = 0
     began: int | None = None
     ends: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, index: int) -> Iterator[None]:
+        """The annotation of a step around what the host does in it. As in a capture within a training, step numbers
+        differ from indices."""
+        begin = self.now
+        yield
+        self.tpu.step(begin, self.now - begin, index + 5)
 
     def host(self, name: str, duration: int) -> None:
         """Adds an event of the host; none for a duration of 0."""
@@ -84,10 +93,8 @@ def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace
     """The trace of a loop, and the total duration of its steps in ps (see `total_us`)."""
     simulation = Simulation()
     for number in range(steps):
-        begin = simulation.now
-        body(simulation, number)
-        # As in a capture within a training, step numbers differ from indices.
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            body(simulation, number)
     return simulation.tpu.trace(), simulation.total_us * US
 
 

@@ -65,10 +65,9 @@ def test_unrecorded_host_time_is_reported() -> None:
     """Between steps that are handed over, nothing of the host is recorded for longer than the device works."""
     simulation = Simulation()
     for number in range(8):
-        begin = simulation.now
-        simulation.host("forward", 100)
-        simulation.launch(300, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 100)
+            simulation.launch(300, marker=True)
         simulation.now += 900
     finding = findings(simulation.tpu.trace())["host_code"]
     assert finding.title == "The device waits while the capture shows nothing of the host"

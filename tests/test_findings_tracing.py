@@ -32,10 +32,9 @@ def test_the_time_of_a_phase_is_that_of_whole_steps() -> None:
     """Of the last six steps no work was recorded."""
     simulation = Simulation()
     for number in range(12):
-        begin = simulation.now
-        simulation.host("forward", 400)
-        simulation.launch(300, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 400)
+            simulation.launch(300, marker=True)
         simulation.now += 200
     del simulation.tpu.runs[0][6:], simulation.tpu.ops[0][6:]
     trace = simulation.tpu.trace()

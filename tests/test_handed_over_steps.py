@@ -33,12 +33,11 @@ def loop(
     for number in range(STEPS):
         if number == evaluate_before:
             simulation.launch(5 * device)
-        begin = simulation.now
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        if wait:
-            simulation.wait("PjRtComputationClient::TransferFromDevice")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", host)
+            simulation.launch(device, marker=True)
+            if wait:
+                simulation.wait("PjRtComputationClient::TransferFromDevice")
         simulation.host("log", between)
     return simulation.tpu.trace()
 
@@ -78,10 +77,9 @@ def test_a_loader_between_the_steps_is_no_sign_of_steps_that_are_handed_over() -
 def test_host_waits_between_steps() -> None:
     simulation = Simulation()
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.host("forward", 100)
-        simulation.launch(500)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 100)
+            simulation.launch(500)
         simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
     # The host works and hands the graph over; the idle device starts after a latency and works. The last step lasts
     # only as long as its annotation.
@@ -95,13 +93,12 @@ def test_full_queue_blocks_the_host(capacity: int) -> None:
     the annotations lack the work of the last steps."""
     simulation = Simulation()
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.launch(500, marker=True)
-        if number >= capacity:
-            until = max(simulation.now, simulation.ends[-1 - capacity])
-            simulation.tpu.on_main("Acquire semaphore", simulation.now, until - simulation.now)
-            simulation.now = until
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.launch(500, marker=True)
+            if number >= capacity:
+                until = max(simulation.now, simulation.ends[-1 - capacity])
+                simulation.tpu.on_main("Acquire semaphore", simulation.now, until - simulation.now)
+                simulation.now = until
     trace = simulation.tpu.trace()
     if capacity == 1:
         assert find_steps(trace) == recorded_steps(trace)
@@ -132,11 +129,10 @@ def test_steps_without_recorded_work_are_cut() -> None:
     """The annotations of the last steps are recorded, but not their runs."""
     simulation = Simulation()
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.host("forward", 10)
-        if number < STEPS - 3:
-            simulation.launch(500)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 10)
+            if number < STEPS - 3:
+                simulation.launch(500)
     trace = simulation.tpu.trace()
     assert (durations(trace), count_partial_steps(trace)) == ([500] * (STEPS - 3), 3)
     assert len(recorded_steps(trace)) == STEPS

@@ -69,11 +69,10 @@ def with_pauses(name: str | None, pauses: dict[int, int], steps: int = 12) -> Si
     """A loop whose host pauses after some steps, for a duration in us; in an annotation, or without any event."""
     simulation = Simulation()
     for number in range(steps):
-        begin = simulation.now
-        simulation.host("forward", 100)
-        simulation.launch(300, marker=True)
-        simulation.wait("TensorCollectionBarrier")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 100)
+            simulation.launch(300, marker=True)
+            simulation.wait("TensorCollectionBarrier")
         if number in pauses and name:
             simulation.host(name, pauses[number])
         else:
@@ -116,12 +115,12 @@ def with_phases(slow: dict[int, tuple[str, int]], latency: int = LATENCY) -> Sim
     run begins at a latency."""
     simulation = Simulation()
     for number in range(12):
-        begin, (name, duration) = simulation.now, slow.get(number, ("", 0))
-        simulation.host("forward", duration if name == "forward" else 100)
-        simulation.launch(300, marker=True, latency=latency if name else LATENCY)
-        simulation.host("update", duration if name == "update" else 200)
-        simulation.wait("TensorCollectionBarrier")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        name, duration = slow.get(number, ("", 0))
+        with simulation.step(number):
+            simulation.host("forward", duration if name == "forward" else 100)
+            simulation.launch(300, marker=True, latency=latency if name else LATENCY)
+            simulation.host("update", duration if name == "update" else 200)
+            simulation.wait("TensorCollectionBarrier")
     return simulation
 
 
@@ -184,10 +183,9 @@ def test_a_name_is_not_that_of_all_pauses() -> None:
     assert finding.title == "A pause of 3.00\u202fms after step 9: nothing is recorded"
     simulation.now += 3000
     for number in range(12, 14):
-        begin = simulation.now
-        simulation.launch(300, marker=True)
-        simulation.wait("TensorCollectionBarrier")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.launch(300, marker=True)
+            simulation.wait("TensorCollectionBarrier")
     finding = pause_of(simulation)
     assert finding is not None
     assert (finding.title, finding.brief) == (
@@ -201,12 +199,11 @@ def test_usual_is_the_length_in_the_steps_that_have_it() -> None:
     for every, usual_us in ((2, 100), (3, 0)):
         simulation = Simulation()
         for number in range(12):
-            begin = simulation.now
-            simulation.launch(300, marker=True)
-            simulation.wait("TensorCollectionBarrier")
-            if number % every == 0:
-                simulation.host("evaluate", 3000 if number == 6 else 100)
-            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+            with simulation.step(number):
+                simulation.launch(300, marker=True)
+                simulation.wait("TensorCollectionBarrier")
+                if number % every == 0:
+                    simulation.host("evaluate", 3000 if number == 6 else 100)
         (pause,) = find_pauses(simulation.tpu.trace())
         assert (pause.name, pause.usual_ps) == ("evaluate", usual_us * US)
 
@@ -215,12 +212,12 @@ def test_a_phase_around_a_launch_is_not_said_to_take_the_time_of_a_part() -> Non
     simulation = Simulation()
     for number in range(12):
         begin = simulation.now
-        simulation.launch(200, marker=True)
-        simulation.now += 3000 if number == 6 else 200
-        simulation.launch(100)
-        simulation.tpu.on_main("forward", begin, simulation.now - begin)
-        simulation.wait("TensorCollectionBarrier")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.launch(200, marker=True)
+            simulation.now += 3000 if number == 6 else 200
+            simulation.launch(100)
+            simulation.tpu.on_main("forward", begin, simulation.now - begin)
+            simulation.wait("TensorCollectionBarrier")
     finding = pause_of(simulation)
     assert finding is not None
     assert "while the host stays in forward for 3.00\u202fms in step 11 without a launch" in finding.detail

@@ -22,11 +22,10 @@ def loading_loop(inside: int, between: int, before: int = 0) -> Simulation:
         simulation.host("next_batch", before)
         simulation.launch(50, program="warm_up(9)")
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.host("next_batch", inside)
-        simulation.host("forward", 50)
-        simulation.launch(100, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("next_batch", inside)
+            simulation.host("forward", 50)
+            simulation.launch(100, marker=True)
         simulation.host("next_batch", between)
     return simulation
 
@@ -48,10 +47,9 @@ def test_place_of_findings_without_idle_time() -> None:
     """Its windows decide. A finding that costs no time has no place."""
     simulation = Simulation()
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.host("forward", 250)
-        simulation.launch(500, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 250)
+            simulation.launch(500, marker=True)
         simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
     by_id = findings(simulation.tpu.trace())
     assert by_id["sync_every_step"].where == "between_steps"

@@ -78,9 +78,8 @@ def test_launches_before_the_profiler_stops_are_no_early_end() -> None:
     """The host hands eight steps over and stops the profiler, which takes longer than the devices' work."""
     simulation = Simulation()
     for number in range(8):
-        begin = simulation.now
-        simulation.launch(500, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number)
+        with simulation.step(number):
+            simulation.launch(500, marker=True)
     simulation.tpu.on_main("$profiler.py:235 stop_trace", simulation.now, 100_000)
     trace = without_runs_after(simulation.tpu, 600)
     assert not messages(trace).keys() & UNRECORDED
@@ -93,15 +92,14 @@ def test_launches_that_are_queued_at_the_captures_end_are_not_missed() -> None:
     """The host is four steps ahead when the capture ends, so the last steps have no recorded run."""
     simulation, count = Simulation(), 13
     for number in range(count):
-        begin = simulation.now
-        simulation.host("forward", 50)
-        if number >= 4:
-            simulation.tpu.on_main(
-                "wait", simulation.now, max(simulation.ends[number - 4] - simulation.now, 1)
-            )
-            simulation.now = max(simulation.ends[number - 4], simulation.now + 1)
-        simulation.launch(500, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 50)
+            if number >= 4:
+                simulation.tpu.on_main(
+                    "wait", simulation.now, max(simulation.ends[number - 4] - simulation.now, 1)
+                )
+                simulation.now = max(simulation.ends[number - 4], simulation.now + 1)
+            simulation.launch(500, marker=True)
     trace = without_runs_after(simulation.tpu, simulation.now)
     recorded = sum(end <= simulation.now for end in simulation.ends)
     assert recorded < count - 2
@@ -114,10 +112,9 @@ def test_loading_before_launches_without_recorded_runs_stays_the_cause() -> None
     simulation = Simulation()
     simulation.host("next_batch", 100_000)
     for number in range(12):
-        begin = simulation.now
-        simulation.host("forward", 994)
-        simulation.launch(300, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 994)
+            simulation.launch(300, marker=True)
     trace = with_record_of(simulation.tpu, (102_500, 999_000))
     assert messages(trace)["device_record_begins"].startswith(
         "The record of the device begins 2.01\N{NARROW NO-BREAK SPACE}ms after the first of 2 launches without a "

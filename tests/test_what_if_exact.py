@@ -205,10 +205,9 @@ def test_a_loader_between_the_annotations(host: int, device: int, load: int) -> 
     """It counts as one inside of them does. After the last annotation, nothing is loaded."""
 
     def step(simulation: Simulation, number: int, loads: bool) -> None:
-        begin = simulation.now
-        simulation.host("forward", host)
-        simulation.launch(device, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", host)
+            simulation.launch(device, marker=True)
         if loads and number < STEPS - 1:
             simulation.host("next_batch", load)
 
@@ -232,10 +231,9 @@ def test_a_checkpoint_between_some_steps(every: int) -> None:
     def saving_loop(saves: bool) -> Simulation:
         simulation = Simulation()
         for number in range(2 * STEPS):
-            begin = simulation.now
-            simulation.host("forward", 300)
-            simulation.launch(200, marker=True)
-            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+            with simulation.step(number):
+                simulation.host("forward", 300)
+                simulation.launch(200, marker=True)
             if saves and number % every == 2:
                 simulation.host("save_checkpoint", 4000)
         return simulation
@@ -261,11 +259,10 @@ def test_an_evaluation_belongs_to_the_step_before_it(waits: bool) -> None:
                 simulation.launch(500, program="evaluate(9)")
                 if waits:
                     simulation.wait("PjRtComputationClient::TransferFromDevice")
-            begin = simulation.now
-            simulation.host("next_batch", 1500 if loads else 0)
-            simulation.host("forward", 50)
-            simulation.launch(500, marker=True)
-            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+            with simulation.step(number):
+                simulation.host("next_batch", 1500 if loads else 0)
+                simulation.host("forward", 50)
+                simulation.launch(500, marker=True)
         return simulation
 
     simulation = evaluating_loop(loads=True)
@@ -284,12 +281,11 @@ def test_a_run_before_the_first_step_adds_no_gain(warm_up: int) -> None:
         simulation.launch(warm_up, program="warm_up(9)")
         simulation.wait("PjRtComputationClient::TransferFromDevice")
     for number in range(2 * STEPS):
-        begin = simulation.now
-        simulation.launch(200)
-        simulation.ends.append(simulation.ends[-1] + 100)
-        simulation.launch(200, marker=True)
-        simulation.wait("PjRtComputationClient::TransferFromDevice")
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.launch(200)
+            simulation.ends.append(simulation.ends[-1] + 100)
+            simulation.launch(200, marker=True)
+            simulation.wait("PjRtComputationClient::TransferFromDevice")
     assert findings(simulation.tpu.trace())["sync_every_step"].step_if_fixed_ps == 500 * US
 
 
@@ -298,10 +294,9 @@ def test_an_evaluation_of_steps_that_are_handed_over() -> None:
     for number in range(STEPS):
         if number == 3:
             simulation.launch(2500, program="evaluate(9)")
-        begin = simulation.now
-        simulation.host("forward", 50)
-        simulation.launch(500, marker=True)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 50)
+            simulation.launch(500, marker=True)
     trace = simulation.tpu.trace()
     runs = find_launches(trace).runs
     stalls_ps = np.where(runs.duration_ps == 500 * US, 200 * US, 0)
@@ -317,10 +312,9 @@ def test_a_pause_between_steps_that_are_handed_over_is_in_the_step_before_it() -
         for number in range(STEPS):
             if number == 3:
                 simulation.host("save_checkpoint", pause)
-            begin = simulation.now
-            simulation.host("forward", 50)
-            simulation.launch(500, marker=True)
-            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+            with simulation.step(number):
+                simulation.host("forward", 50)
+                simulation.launch(500, marker=True)
         return simulation
 
     simulation = saving_loop(20_000)

@@ -205,10 +205,9 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     """Steps of 300 us, and between them a read until the device is done, which works for 500."""
     simulation = Simulation()
     for number in range(STEPS):
-        begin = simulation.now
-        simulation.host("forward", 300 - SYNC)
-        simulation.launch(500)
-        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        with simulation.step(number):
+            simulation.host("forward", 300 - SYNC)
+            simulation.launch(500)
         simulation.wait(READ_EVENT, delay_us=0)
     trace = simulation.tpu.trace()
     # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500. The last
