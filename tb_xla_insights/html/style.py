@@ -18,7 +18,7 @@ h1,h2,h3,p,ol,dl,dd{margin:0;padding:0}
 p,header,summary,.findings h3 span:last-child{overflow-wrap:anywhere}
 h1{font-size:13px;font-weight:600}
 h2{font-size:12px;font-weight:600;margin-bottom:7px}
-h2 small,.note{font-weight:400;font-size:11px;color:var(--ink-3)}
+h2 small{font-weight:400;font-size:11px;color:var(--ink-3)}
 h2 small{margin-left:8px}
 header{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;margin-bottom:12px;color:var(--ink-2)}
 header h1{color:var(--ink)}

@@ -62,7 +62,7 @@ def devices(report: Row, detail: Detail) -> Section | None:
     definitions = (
         f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
     )
-    return Section([table, Paragraph(definitions)], narrow=True, brief=True)
+    return Section([table, Paragraph(definitions)], brief=True)
 
 
 def hosts(report: Row, _: Detail) -> Section | None:
