@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from captures import capture, real_trace, thread
 
-from tb_xla_insights.analysis.host.script_frames import Function, code_within, parse_frame, script_frames
+from tb_xla_insights.analysis.host.script_frames import code_within, script_frames
+from tb_xla_insights.analysis.names import Function, parse_frame
 from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.trace.model import Trace
 

@@ -46,6 +46,11 @@ class Words:
     builds: str = "builds the graph"
     building: str = "building"
 
+    @property
+    def larger_step(self) -> str:
+        """What gives a step more work."""
+        return f"a larger batch, several steps in one graph{self.steps_at_once}"
+
 
 _TORCH_XLA = Words(
     step="wrap each step in xp.StepTrace('train', step_num=i)",

@@ -14,10 +14,11 @@ from tb_xla_insights.compare.executions import ExecutionPair
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair
 from tb_xla_insights.compare.names import common_paths, kernel_without_sizes
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
-from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest, StepSample
+from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, StepSample
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.view_data import view_data_of_hosts
+from tb_xla_insights.trace.model import Float64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import (
@@ -114,7 +115,7 @@ class _Judge:
     test: PermutationTest
 
     def differences(
-        self, times_a: Sequence[Floats], times_b: Sequence[Floats], presences: Sequence[Presence]
+        self, times_a: Sequence[Float64], times_b: Sequence[Float64], presences: Sequence[Presence]
     ) -> list[WorkDifference]:
         """Returns, per row of times, the means of both sessions, the judgement, and `of_step`."""
         if not times_a:
@@ -131,7 +132,7 @@ class _Judge:
         return differences
 
 
-def _times_of_steps(session: SessionTotals) -> dict[Key, Floats]:
+def _times_of_steps(session: SessionTotals) -> dict[Key, Float64]:
     """Returns the time of each op per core, in ps: an element per step of the hosts with device work. The ops that
     `OpTimes` sums up have no program and no name."""
     hosts: list[OpTimes] = view_data_of_hosts(session.session, "op_times")
@@ -139,7 +140,7 @@ def _times_of_steps(session: SessionTotals) -> dict[Key, Floats]:
     has_work = np.array(session.has_device_work, np.bool_)
     if not has_work.any() or not session.report["ops"]:
         return {}
-    times: dict[Key, Floats] = {}
+    times: dict[Key, Float64] = {}
     first = 0
     for host, steps in zip(hosts, steps_of_hosts, strict=True):
         summed_ops = {("", "", path): step_times for path, step_times in host.rest.items()}
@@ -150,7 +151,7 @@ def _times_of_steps(session: SessionTotals) -> dict[Key, Floats]:
     return {key: total[has_work] for key, total in times.items()}
 
 
-def _times_of_runs(session: SessionTotals, program: str) -> dict[Key, Floats]:
+def _times_of_runs(session: SessionTotals, program: str) -> dict[Key, Float64]:
     """Returns the mean time of each op in a run of a program, in ps, as the only element."""
     count = session.programs[program]["count"]
     return {
@@ -167,15 +168,15 @@ class _SessionWork:
     def __init__(
         self,
         session: SessionTotals,
-        times: Mapping[Key, Floats],
+        times: Mapping[Key, Float64],
         programs: Mapping[str, str],
         paths: Mapping[str, str],
     ) -> None:
         def common(program: str, op: str, path: str | None) -> Key:
             return programs.get(program, program), op, path and paths.get(path, path)
 
-        self.no_time: Floats = np.zeros_like(next(iter(times.values())))
-        self.times: dict[Key, Floats] = {}
+        self.no_time: Float64 = np.zeros_like(next(iter(times.values())))
+        self.times: dict[Key, Float64] = {}
         for key, op_times in times.items():
             common_key = common(*key)
             self.times[common_key] = self.times.get(common_key, self.no_time) + op_times
@@ -185,14 +186,14 @@ class _SessionWork:
         self.common_paths = set(paths.values())
 
     @cached_property
-    def by_annotation(self) -> dict[str | None, Floats]:
+    def by_annotation(self) -> dict[str | None, Float64]:
         """The times of an annotation's ops; by None, of ops without an annotation."""
-        totals: dict[str | None, Floats] = {}
+        totals: dict[str | None, Float64] = {}
         for (_, _, path), step_times in self.times.items():
             totals[path] = totals.get(path, self.no_time) + step_times
         return totals
 
-    def total(self, keys: Sequence[Key]) -> Floats:
+    def total(self, keys: Sequence[Key]) -> Float64:
         return sum((self.times[key] for key in keys), self.no_time)
 
     def keys(self, is_work: bool) -> list[Key]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches.executions import Floats
 from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, StepSample
+from tb_xla_insights.trace.model import Float64
 
 if TYPE_CHECKING:
     from tb_xla_insights.compare.session_totals import Row, SessionTotals
@@ -24,13 +24,13 @@ class ProgramExecutions:
     if no launch is known, and those of a run whose launch is not known are the mean of the others. The first executions
     on all hosts form a block of the test, then the second ones, and so on."""
 
-    device_ps: Floats
-    queue_ps: Floats | None
-    overhead_ps: Floats | None
+    device_ps: Float64
+    queue_ps: Float64 | None
+    overhead_ps: Float64 | None
     block: Sequence[int]
 
     @classmethod
-    def from_hosts(cls, hosts: Sequence[Floats]) -> ProgramExecutions:
+    def from_hosts(cls, hosts: Sequence[Float64]) -> ProgramExecutions:
         device, queue, overhead = np.concatenate(hosts, axis=1)
         block = [index for host in hosts for index in range(host.shape[1])]
         return cls(device, _without_gaps(queue), _without_gaps(overhead), block)
@@ -40,7 +40,7 @@ class ProgramExecutions:
         return StepSample(np.rint(self.device_ps).astype(np.int64).tolist(), self.block)
 
 
-def _without_gaps(times: Floats) -> Floats | None:
+def _without_gaps(times: Float64) -> Float64 | None:
     is_known = ~np.isnan(times)
     return np.where(is_known, times, times[is_known].mean()) if is_known.any() else None
 
@@ -57,7 +57,7 @@ class ExecutionPair:
         return self._test.test_means(self.a.device_ps.tolist(), self.b.device_ps.tolist())
 
     @property
-    def overheads_ps(self) -> tuple[Floats, Floats] | None:
+    def overheads_ps(self) -> tuple[Float64, Float64] | None:
         """None if overhead is not known in both sessions."""
         a, b = self.a.overhead_ps, self.b.overhead_ps
         return None if a is None or b is None else (a, b)

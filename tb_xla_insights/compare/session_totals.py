@@ -10,7 +10,6 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
-from tb_xla_insights.analysis.launches.executions import Floats
 from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.compare.executions import ProgramExecutions
 from tb_xla_insights.compare.significance import StepSample
@@ -20,7 +19,7 @@ from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.view_data import sum_of_runs, view_data_of_hosts
 from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.schema.launches import known_runs
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.trace.model import Float64, Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class SessionTotals:
         )
 
     @cached_property
-    def _executions_of_hosts(self) -> list[dict[str, Floats]]:
+    def _executions_of_hosts(self) -> list[dict[str, Float64]]:
         return view_data_of_hosts(self.session, "execution_times")
 
     def ops_per_run(self, program: str) -> float | None:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.trace.model import Float64
+
 SIGNIFICANCE_LEVEL = 0.05
 """A difference may be chance if its p-value is above this."""
 
@@ -39,7 +41,6 @@ _TOLERANCE = 1e-9
 _SEED = 20_240_229
 
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class PermutationTest:
         p = _p_value(differences)
         return PermutationResult(p, _chance_limit(differences) if p > SIGNIFICANCE_LEVEL else None)
 
-    def test_many_means(self, a: Floats, b: Floats) -> list[PermutationResult]:
+    def test_many_means(self, a: Float64, b: Float64) -> list[PermutationResult]:
         """Tests the differences of many means at once; `a` and `b` have a row per figure and a column per step.
 
         Differences are in standard deviations of the figure over all steps. `p` is the share of splits with as large a
@@ -127,7 +128,7 @@ class PermutationTest:
         np.add.at(block_sums.T, self._block, values.T)
         totals, weights = block_sums.sum(axis=1, keepdims=True), self._weights.T
 
-        def differences(rows: NDArray[np.intp], splits: slice) -> Floats:
+        def differences(rows: NDArray[np.intp], splits: slice) -> Float64:
             first, count = block_sums[rows] @ weights[:, splits], self._first_counts[splits]
             return np.asarray(abs(first / count - (totals[rows] - first) / (values.shape[1] - count)))
 
@@ -156,13 +157,13 @@ class PermutationTest:
         differences = self._median_differences(values)
         return PermutationResult(p, max(_chance_limit(differences), abs(float(differences[0]))))
 
-    def _mean_differences(self, values: Floats) -> Floats:
+    def _mean_differences(self, values: Float64) -> Float64:
         """Returns, per split, the first group's mean minus the second's."""
         block_sums = np.bincount(self._block, values, sum(self._block_counts))
         first, count = self._weights @ block_sums, self._first_counts
         return np.asarray(first / count - (block_sums.sum() - first) / (len(values) - count))
 
-    def _median_differences(self, values: Floats) -> Floats:
+    def _median_differences(self, values: Float64) -> Float64:
         """Returns, per split, the first group's lower median minus the second's."""
         order = np.argsort(values, kind="stable")
         first = self._splits[:, self._block[order]].cumsum(axis=1)
@@ -170,16 +171,16 @@ class PermutationTest:
         medians = [(rank >= (rank[:, -1:] + 1) // 2).argmax(axis=1) for rank in (first, second)]
         return np.asarray(values[order][medians[0]] - values[order][medians[1]])
 
-    def _pool(self, a: Sequence[float], b: Sequence[float]) -> Floats:
+    def _pool(self, a: Sequence[float], b: Sequence[float]) -> Float64:
         return np.array([*b, *a] if self._is_swapped else [*a, *b], np.float64)
 
     @cached_property
-    def _weights(self) -> Floats:
+    def _weights(self) -> Float64:
         """`_splits` as numbers, which are multiplied faster."""
         return self._splits.astype(np.float64)
 
     @cached_property
-    def _first_counts(self) -> Floats:
+    def _first_counts(self) -> Float64:
         """Per split, the number of steps in the first group."""
         return np.asarray(self._weights @ np.bincount(self._block).astype(np.float64))
 
@@ -216,7 +217,7 @@ def median_test(
     return PermutationResult(1.0, abs(shown_difference))
 
 
-def _p_value(differences: Floats) -> float:
+def _p_value(differences: Float64) -> float:
     """Returns twice the share of the splits that differ at least as much as the sessions, in the same direction: step
     times are skewed, so the other direction is not its mirror image. `differences`: per split, that of the sessions
     first."""
@@ -228,7 +229,7 @@ def _p_value(differences: Floats) -> float:
     return min(1.0, 2 * float(min(tails)))
 
 
-def _chance_limit(differences: Floats) -> float:
+def _chance_limit(differences: Float64) -> float:
     """Returns the largest difference, in either direction, that would not be significant."""
     ordered, rank = np.sort(differences), int(SIGNIFICANCE_LEVEL / 2 * len(differences))
     return float(max(-ordered[rank], ordered[-rank - 1]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import Int32, Int64
+from tb_xla_insights.trace.model import Float64, Int32, Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import ClockOffset
@@ -34,8 +34,6 @@ _SIGMA_OF_MEDIAN = 1.2533
 _MIN_DRIFT_SIGMAS = 5.0
 """A drift is applied if it exceeds its own uncertainty this many times."""
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Clocks:
@@ -52,7 +50,7 @@ class Clocks:
 
     correction_ps: Int64
     offset_ps: Int64
-    drift: Floats
+    drift: Float64
     residual_ps: Int64
     reference_ps: Int64
     end_count: Int32
@@ -142,7 +140,7 @@ def _midrange(times: Int64) -> int:
     return (int(times.min()) + int(times.max())) // 2 if len(times) else 0
 
 
-def _iterate_corrections(times: Floats, correction: Floats) -> Floats:
+def _iterate_corrections(times: Float64, correction: Float64) -> Float64:
     """Returns what to add to each host's times so that ends agree, from a first estimate."""
     for _ in range(_MAX_ITERATIONS):
         change = _medians(-_deviations(times + correction), 0)
@@ -152,21 +150,21 @@ def _iterate_corrections(times: Floats, correction: Floats) -> Floats:
     return correction
 
 
-def _deviations(times: Floats) -> Floats:
+def _deviations(times: Float64) -> Float64:
     """Returns how much later than the median host each host says that an instance ended."""
-    deviations: Floats = times - _medians(times, 1)[:, None]
+    deviations: Float64 = times - _medians(times, 1)[:, None]
     return deviations
 
 
-def _leave_one_out_factors(times: Floats) -> Floats:
+def _leave_one_out_factors(times: Float64) -> Float64:
     """Returns, per instance, how many times farther a host is from the other hosts than from the median, which includes
     the host itself: 2 for two hosts."""
     hosts = np.maximum((~np.isnan(times)).sum(axis=1, keepdims=True), 2)
-    factors: Floats = hosts / (hosts - 1)
+    factors: Float64 = hosts / (hosts - 1)
     return factors
 
 
-def _medians(values: Floats, axis: int) -> Floats:
+def _medians(values: Float64, axis: int) -> Float64:
     """Returns medians that ignore NaN; 0 where all values are NaN."""
     has_values = ~np.isnan(values).all(axis=axis)
     medians = np.zeros(values.shape[1 - axis])
@@ -177,7 +175,7 @@ def _medians(values: Floats, axis: int) -> Floats:
     return medians
 
 
-def _estimate_drifts(elapsed: Int64, deviations: Floats, is_known: NDArray[np.bool_]) -> Floats:
+def _estimate_drifts(elapsed: Int64, deviations: Float64, is_known: NDArray[np.bool_]) -> Float64:
     """Returns each host's drift, from the medians of the first and the last third of its ends; 0 if it is within
     chance."""
     drifts = np.zeros(deviations.shape[1])
@@ -197,13 +195,13 @@ def _estimate_drifts(elapsed: Int64, deviations: Floats, is_known: NDArray[np.bo
     return drifts
 
 
-def _spread(values: Floats) -> float:
+def _spread(values: Float64) -> float:
     """Returns the standard deviation, by the median absolute deviation."""
     values = values[~np.isnan(values)]
     return float(SIGMA_PER_MAD * np.median(np.abs(values - np.median(values)))) if len(values) else 0.0
 
 
-def _disagreement(deviations: Floats, instruction: Int32) -> float:
+def _disagreement(deviations: Float64, instruction: Int32) -> float:
     """Returns how far the clock is off, relative to all collectives, by the one collective that deviates most (by its
     median); 0 with a single collective."""
     is_present = ~np.isnan(deviations)

@@ -30,6 +30,7 @@ Int8 = NDArray[np.int8]
 Int16 = NDArray[np.int16]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
 
 Role = Literal[
     "driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"

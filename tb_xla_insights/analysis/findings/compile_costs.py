@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
+from tb_xla_insights.analysis.findings.compile_places import compiling_call
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag, number_distinct
+from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -21,17 +22,10 @@ LATER_RUNS = ", and later runs may be shorter"
 
 
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
-    """The outermost runtime events around some compilations (rows), within their innermost annotation. Such a call
-    includes more than the compilation: JAX traces and lowers the function in it."""
-    is_frame, annotations = has_tag(trace, "python_tracer"), trace.annotation_mask
-    calls = []
-    for row in rows.tolist():
-        call = ancestor = row
-        while (ancestor := int(trace.parent[ancestor])) >= 0 and not annotations[ancestor]:
-            call = call if is_frame[trace.metadata_index[ancestor]] else ancestor
-        calls.append(call)
-    call_rows = np.array(calls, np.int32)
-    return union(trace.start_ps[call_rows], trace.end_ps[call_rows])
+    """The calls of some compilations (rows; see `compiling_call`). Such a call includes more than the compilation: JAX
+    traces and lowers the function in it."""
+    calls = np.array([compiling_call(trace, row) for row in rows.tolist()], np.int32)
+    return union(trace.start_ps[calls], trace.end_ps[calls])
 
 
 @memoised

@@ -1,9 +1,23 @@
-"""The function of the script in which a graph was compiled, from the Python functions around the compilation."""
+"""The call in which a graph was compiled, and the function of the script around it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import takewhile
+
 from tb_xla_insights.analysis.names import frame_name, has_tag
 from tb_xla_insights.trace.model import Trace
+
+
+def compiling_call(trace: Trace, row: int) -> int:
+    """The outermost runtime event around a compilation, within its innermost annotation; the compilation itself (`row`)
+    if there is none."""
+    is_frame, call = has_tag(trace, "python_tracer"), row
+    for ancestor in _ancestors(trace, row):
+        if trace.annotation_mask[ancestor]:
+            break
+        call = call if is_frame[trace.metadata_index[ancestor]] else ancestor
+    return call
 
 
 def compiling_function(trace: Trace, row: int) -> str | None:
@@ -12,24 +26,15 @@ def compiling_function(trace: Trace, row: int) -> str | None:
     function around the annotation; without an annotation, the nearest one around the call. None if no Python functions
     are recorded. `row`: the compilation."""
     is_frame = has_tag(trace, "python_tracer")
-    ancestors = _ancestors(trace, row)
-    annotation = next(
-        (index for index, ancestor in enumerate(ancestors) if trace.annotation_mask[ancestor]), len(ancestors)
-    )
-    frames = [index for index, ancestor in enumerate(ancestors) if is_frame[trace.metadata_index[ancestor]]]
-    calls = [index for index in range(annotation) if index not in frames]
-    call = max(calls, default=-1)
-    outside = [index for index in frames if index > call]
-    inside = [index for index in outside if index < annotation]
-    if not outside:
-        return None
-    chosen = inside[-1] if inside and annotation < len(ancestors) else outside[0]
-    return frame_name(trace.name(ancestors[chosen]))
+    ancestors = [*_ancestors(trace, compiling_call(trace, row))]
+    inside = [*takewhile(lambda ancestor: not trace.annotation_mask[ancestor], ancestors)]  # all are frames
+    if inside and len(inside) < len(ancestors):
+        return frame_name(trace.name(inside[-1]))
+    frames = (ancestor for ancestor in ancestors if is_frame[trace.metadata_index[ancestor]])
+    return next((frame_name(trace.name(frame)) for frame in frames), None)
 
 
-def _ancestors(trace: Trace, row: int) -> list[int]:
+def _ancestors(trace: Trace, row: int) -> Iterator[int]:
     """The events around an event, the innermost first."""
-    ancestors = []
     while (row := int(trace.parent[row])) >= 0:
-        ancestors.append(row)
-    return ancestors
+        yield row

@@ -36,12 +36,14 @@ _MAX_NAMES = 2
 @dataclass(frozen=True)
 class _Copies:
     """Copies that some distinct ops make: `is_copy`, a mask of Ops; the `program` (its id) with most of their time, and
-    its ops that copy (`keys`), the longest first; `program_ps`, the time of all ops of that program."""
+    its ops that copy (`keys`), the longest first; the time of these, `program_copies_ps`, and of all ops of that
+    program, `program_ps`."""
 
     is_copy: NDArray[np.bool_]
     copy_ps: int
     program: str
     keys: list[int]
+    program_copies_ps: int
     program_ps: int
 
 
@@ -76,7 +78,7 @@ def _copies_of(ops: Ops, is_copy: NDArray[np.bool_]) -> _Copies | None:
     program = times.most_common(1)[0][0]
     of_program = np.array([id_ == program for id_ in ops.program], np.bool_)
     keys = sorted(np.flatnonzero(is_copy & of_program).tolist(), key=lambda key: (-int(op_ps[key]), key))
-    return _Copies(is_copy, times.total(), program, keys, int(op_ps[of_program].sum()))
+    return _Copies(is_copy, times.total(), program, keys, times[program], int(op_ps[of_program].sum()))
 
 
 def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
@@ -97,7 +99,6 @@ def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
     times = [_intervals(trace, index, copies) for index in range(len(trace.devices))]
     frequency = facts.frequency_of_times(times)
     shapes = list(dict.fromkeys(parameter.shape for parameter in parameters))
-    program_copies_ps = sum(int(ops.totals.op_ps[key]) for key in copies.keys)
     rows = [
         {"op": ops.name[key], "argument": parameter.name or None, "shape": parameter.shape}
         | {"duration_ps": int(ops.totals.op_ps[key])}
@@ -110,7 +111,7 @@ def _undonated(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
         sentences(
             f"{facts.core_subject} copies {copied} ({join_words(shapes[:_MAX_NAMES])}"
             f"{', …' if len(shapes) > _MAX_NAMES else ''}) for {facts.mean_of_times(times, frequency)}, "
-            f"{share(program_copies_ps / copies.program_ps)} of the time in {program}",
+            f"{share(copies.program_copies_ps / copies.program_ps)} of the time in {program}",
             "the program has an output of the same shape, and may not write it into the argument",
         ),
         _advice(facts, names, copies),
@@ -126,15 +127,14 @@ def _unexplained(facts: Facts, ops: Ops, copies: _Copies) -> Finding:
     """Copies in programs that the file lacks. They have no fix, as they may be changes of layout."""
     trace = facts.trace
     program = module_names(trace).get(copies.program, copies.program)
-    program_copies_ps = sum(int(ops.totals.op_ps[key]) for key in copies.keys)
-    copy_time, program_time = brief_times(program_copies_ps, copies.program_ps)
+    copy_time, program_time = brief_times(copies.program_copies_ps, copies.program_ps)
     times = [_intervals(trace, index, copies) for index in range(len(trace.devices))]
     name = ops.name[copies.keys[0]]
     option = " (jax.profiler.ProfileOptions: enable_hlo_proto)" if facts.framework == "jax" else ""
     return Finding(
         "device_copies",
         first_fitting_title(
-            f"Copies take {share(program_copies_ps / copies.program_ps)} of {program}", "Copies"
+            f"Copies take {share(copies.program_copies_ps / copies.program_ps)} of {program}", "Copies"
         ),
         f"copies in {program}",
         sentences(

@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.host.input_pipeline import (
 )
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.names import frame_name
+from tb_xla_insights.analysis.names import frame_name, parse_frame
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text, sentences
@@ -67,8 +67,8 @@ def input_bound(facts: Facts) -> Finding | None:
     infeed_ps_by_run = infeed_ps_of_runs(trace)
     steps_with_infeed = set(find_launches(trace).step_of_run[infeed_ps_by_run > 0].tolist()) - {-1}
     steps = facts.affected_steps(taken_ps) | steps_with_batches | steps_with_infeed
-    names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
-    name = most_common(names) or "the input pipeline"
+    recorded_name = most_common(trace.name(row) for row in inputs.batches.tolist()) or "the input pipeline"
+    name, function = frame_name(recorded_name), parse_frame(recorded_name)
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"]
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
@@ -96,10 +96,10 @@ def input_bound(facts: Facts) -> Finding | None:
         "input_bound",
         first_fitting_title(
             f"The device waits for data: {name}",
-            f"The device waits for data: {name.partition(' at ')[0]}",
+            f"The device waits for data: {function.name if function else name}",
             "The device waits for data",
         ),
-        f"loading in {name}" if names else "loading",
+        f"loading in {name}" if len(inputs.batches) else "loading",
         sentences(
             f"{idle_text}{f' while the host loads or waits for a batch{each_text}' if idle_ps or batches else ''}",
             overlap_text,

@@ -192,13 +192,12 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     if not (launches.step >= 0).any():
         return "launch less often, with more work in each execution"
     if per_step <= 1:
-        larger = f"a larger batch, several steps in one graph{facts.words.steps_at_once}"
         if keeps_host_from_running_ahead:
             return (
                 "launch the next step before waiting for this one or reading its result, so that the device works "
-                f"while the host launches; or give each execution more to do: {larger}"
+                f"while the host launches; or give each execution more to do: {facts.words.larger_step}"
             )
-        return f"give each execution more to do: {larger}"
+        return f"give each execution more to do: {facts.words.larger_step}"
     advice = f"launch one graph a step in place of {per_step}"
     if keeps_host_from_running_ahead:
         advice += ", and avoid reads and waits in between, which keep the host from running ahead"

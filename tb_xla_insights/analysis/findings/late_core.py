@@ -31,7 +31,7 @@ def late_core(facts: Facts) -> Finding | None:
     trace = facts.trace
     barriers, launches = find_barriers(trace), find_launches(trace)
     runs = launches.runs
-    late_run = _late_runs(trace)
+    late_run = barriers.late_run
     is_late = late_run >= 0
     is_late[is_late] = runs.enqueue_ps[late_run[is_late]] > barriers.start_ps[is_late] + clock_error_ps(trace)
     if not is_late.any():
@@ -93,18 +93,6 @@ def late_core(facts: Facts) -> Finding | None:
         Fix(device_ps=device_ps, earlier_ps=later_ps),
         waits_for=f"{name}, which is launched later",
     )
-
-
-def _late_runs(trace: Trace) -> Int32:
-    """Per barrier, the run that it waits for (index into Launches.runs), -1: none."""
-    barriers, runs = find_barriers(trace), find_launches(trace).runs
-    run_of_key: dict[tuple[int, int], int] = {
-        key: run
-        for run, key in enumerate(zip(runs.launch.tolist(), runs.device.tolist(), strict=True))
-        if key[0] >= 0
-    }
-    keys = zip(runs.launch[barriers.run].tolist(), barriers.late_device.tolist(), strict=True)
-    return np.array([run_of_key.get(key, -1) for key in keys], np.int32)
 
 
 def _threads(trace: Trace, rows: Int32) -> list[str]:

@@ -62,7 +62,7 @@ def _reads_are_ahead(trace: Trace) -> bool:
     """Whether the devices have more work when most reads that cut no graph end: the host launched the next step before
     it read."""
     early, runs = find_early_executions(trace), find_launches(trace).runs
-    ends_ps = trace.end_ps[np.setdiff1d(early.reads, early.read)]
+    ends_ps = trace.end_ps[early.other_reads]
     enqueued_ps = np.where(runs.enqueue_row >= 0, runs.enqueue_ps, runs.start_ps)
     in_flight = union(enqueued_ps, runs.end_ps)
     last = np.searchsorted(in_flight.start_ps, ends_ps, side="right") - 1
@@ -74,7 +74,7 @@ def _round_trips_per_step(facts: Facts) -> int:
     """How often a step usually waits for values: its reads that cut no graph, of which those count once between which
     nothing is launched."""
     trace, early = facts.trace, find_early_executions(facts.trace)
-    reads = np.setdiff1d(early.reads, early.read)
+    reads = early.other_reads
     step = last_steps_before(trace, reads)
     launch_ps = np.sort(trace.start_ps[find_launches(trace).row])
     launches_before, launches_until = (
@@ -90,7 +90,7 @@ def _location_of_reads_within_step(facts: Facts) -> str | None:
     that cut no graph do so; with the line that breaks a graph of torch.compile because of the read. Values for logging
     are read after all launches."""
     trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
-    reads = np.setdiff1d(early.reads, early.read)
+    reads = early.other_reads
     origin_ps = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
     last_origin_ps = np.full(len(find_steps(trace)) + 1, -1, np.int64)  # the last element: outside of steps
     inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)

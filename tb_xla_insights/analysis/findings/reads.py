@@ -65,7 +65,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     duration, idle = brief_times(each_ps, mean.ps)
     # The fixes of early executions remove their reads.
     early = find_early_executions(trace)
-    fixes_reads = reads and bool(np.setdiff1d(early.reads, early.read).size)
+    fixes_reads = reads and bool(early.other_reads.size)
     fix = _fix(trace, fixes_reads, waits) if fixes_reads or waits else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     steps = "every step" if step_share == 1 else "most steps"

@@ -87,7 +87,7 @@ def _is_undivided(trace: Trace, gaps: Intervals) -> bool:
 
 def _advice(facts: Facts, phase: str | None, is_undivided: bool) -> str:
     """Advice to build less per step. `phase`: the annotation with most of this work, None if unknown."""
-    larger = f"give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})"
+    larger = f"give a step more work ({facts.words.larger_step})"
     if is_undivided:
         phases = f" ({facts.words.annotation})" if facts.words.annotation else ""
         return (

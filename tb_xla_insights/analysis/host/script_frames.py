@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from tb_xla_insights.analysis.host.classes import thread_segments
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import Function, has_tag, parse_frame
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS
 from tb_xla_insights.analysis.user_files import is_user_file
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
-
-_FRAME = re.compile(r"\$(?:(?P<file>[^:]+):(?P<line>\d{1,9})|(?P<module>\S+)) (?P<function>.+)")
-_BUILT_IN = re.compile(r"\$<built-in (?:method|function) (?P<function>\w+)\b.*>")
-_NO_MODULE = ("<unknown>", "builtins")
-
-
-class Function(NamedTuple):
-    """A Python function. `file` (without folders) and `line`, where it is defined, are None if not recorded, as of a
-    function that is not written in Python."""
-
-    name: str
-    file: str | None = None
-    line: int | None = None
-
-    @property
-    def is_anonymous(self) -> bool:
-        """Whether it is a `<lambda>`, or a part of a function such as `<listcomp>`."""
-        return self.name.startswith("<")
 
 
 @dataclass(frozen=True)
@@ -58,18 +38,6 @@ class ScriptCode:
         """`augment (train.py:12)`, or the name alone if the file is not recorded."""
         _, file, line = self.function
         return f"{self.name} ({file}:{line})" if file else self.name
-
-
-def parse_frame(name: str) -> Function | None:
-    """Parses the name of a Python frame, `$train.py:12 augment` or `$time sleep`; None for other names."""
-    if match := _BUILT_IN.fullmatch(name):
-        return Function(match["function"])
-    if (match := _FRAME.fullmatch(name)) is None:
-        return None
-    if match["file"]:
-        return Function(match["function"], match["file"], int(match["line"]))
-    module, function = match["module"], match["function"]
-    return Function(function if module in _NO_MODULE else f"{module}.{function}")
 
 
 @memoised

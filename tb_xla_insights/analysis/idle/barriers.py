@@ -23,13 +23,14 @@ _LINE, _NAME = "XLA TraceMe", "barrier-cores"
 @dataclass(frozen=True)
 class Barriers:
     """Waits of devices for others at the start of a run, by device and time. `device` and `late_device`: indices into
-    the trace's devices, of the one that waits and of the one waited for (-1: none or unknown). `row`: the event. `run`:
-    index into Launches.runs."""
+    the trace's devices, of the one that waits and of the one waited for (-1: none or unknown). `row`: the event. `run`
+    and `late_run`: their runs, as indices into Launches.runs."""
 
     device: Int32
     row: Int32
     run: Int32
     late_device: Int32
+    late_run: Int32
     start_ps: Int64
     end_ps: Int64
 
@@ -48,12 +49,13 @@ def find_barriers(trace: Trace) -> Barriers:
     is_barrier = np.array([trace.strings[name] == _NAME for name in trace.metadata.name], np.bool_)
     rows = trace.rows_with_metadata(is_barrier)
     if not rows.size:
-        return Barriers(rows, rows, rows, rows, trace.start_ps[rows], trace.end_ps[rows])
+        return Barriers(rows, rows, rows, rows, rows, trace.start_ps[rows], trace.end_ps[rows])
     parts = [_of_device(trace, index, rows) for index in range(len(trace.devices))]
     row = np.concatenate([row for row, _ in parts])
     run = np.concatenate([run for _, run in parts])
-    late_device = _late_devices(trace, row, run)
-    return Barriers(runs.device[run], row, run, late_device, trace.start_ps[row], trace.end_ps[row])
+    late_run = _late_runs(trace, row, run)
+    late_device = np.where(late_run >= 0, runs.device[late_run], -1).astype(np.int32)
+    return Barriers(runs.device[run], row, run, late_device, late_run, trace.start_ps[row], trace.end_ps[row])
 
 
 def _of_device(trace: Trace, index: int, rows: Int32) -> tuple[Int32, Int32]:
@@ -66,8 +68,8 @@ def _of_device(trace: Trace, index: int, rows: Int32) -> tuple[Int32, Int32]:
     return row[is_inside], run[is_inside].astype(np.int32)
 
 
-def _late_devices(trace: Trace, row: Int32, run: Int32) -> Int32:
-    """Per barrier, the device of the same launch that waits least; -1 if it is this one, or the only one."""
+def _late_runs(trace: Trace, row: Int32, run: Int32) -> Int32:
+    """Per barrier, the run of the same launch that waits least; -1 if it is this one, or the only one."""
     runs = find_launches(trace).runs
     wait_ps = np.zeros(len(runs), np.int64)
     wait_ps[run] = trace.duration_ps[row]
@@ -78,7 +80,7 @@ def _late_devices(trace: Trace, row: Int32, run: Int32) -> Int32:
     last_run[-1] = -1
     last = last_run[runs.launch[run]]
     is_waited_for = (last >= 0) & (wait_ps[last] < wait_ps[run])
-    return np.where(is_waited_for, runs.device[last], -1).astype(np.int32)
+    return np.where(is_waited_for, last, -1).astype(np.int32)
 
 
 @memoised

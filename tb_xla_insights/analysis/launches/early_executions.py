@@ -62,6 +62,11 @@ class EarlyExecutions:
     input_syncs: Int32
     reads: Int32
 
+    @property
+    def other_reads(self) -> Int32:
+        """The reads that cut no graph."""
+        return np.setdiff1d(self.reads, self.read)
+
     def select(self, is_selected: NDArray[np.bool_]) -> EarlyExecutions:
         """Returns the same with only the early executions of a mask."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.enqueues import JOINS, NONE, Join
 from tb_xla_insights.analysis.launches.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Float64, Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import Spread
@@ -39,9 +39,6 @@ _HUBER_LIMIT = 1.345
 _MAX_FIT_ROUNDS = 50
 _MIN_RESIDUAL_PS = 1e-9
 """Smaller residuals count as this, to avoid a division by zero."""
-
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def find_run_times(trace: Trace) -> RunTimes:
     return RunTimes(end - start, device, queue, end - start - device - queue, lead, has_lead)
 
 
-def times_of_executions(trace: Trace) -> dict[str, Floats]:
+def times_of_executions(trace: Trace) -> dict[str, Float64]:
     """Returns, by program, the device, queue and overhead time of its executions in their order: a row each, in ps, for
     the first MAX_EXECUTIONS. Times are means over the cores; queue time and overhead are NaN if no launch is known.
 
@@ -108,7 +105,7 @@ def times_of_executions(trace: Trace) -> dict[str, Floats]:
         (times.queue_ps, is_known),
         (times.overhead_ps, is_known),
     )
-    result: dict[str, Floats] = {}
+    result: dict[str, Float64] = {}
     for index, name in enumerate(names):
         is_counted = (name_of_program[runs.program] == index) & (position < MAX_EXECUTIONS)
         if not is_counted.any():

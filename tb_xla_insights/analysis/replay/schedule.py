@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
-from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments
+from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments, overlay_first
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
@@ -176,7 +176,7 @@ def _waits(trace: Trace) -> Segments:
         segments.start_ps[first], segments.end_ps[last], segments.class_index[first], segments.row[first]
     )
     outside = covered_times(own.start_ps, own.end_ps, merged.start_ps, merged.end_ps) == 0
-    return _in_order(
+    return overlay_first(
         merged.select((merged.end_ps - merged.start_ps >= CLOCK_SLACK_PS) & outside), _as_waits(own)
     )
 
@@ -195,18 +195,6 @@ def _as_waits(intervals: Intervals) -> Segments:
     count = len(intervals)
     return Segments(
         intervals.start_ps, intervals.end_ps, np.full(count, WAIT, np.int8), np.full(count, -1, np.int32)
-    )
-
-
-def _in_order(a: Segments, b: Segments) -> Segments:
-    """Disjoint segments of both, in order of time."""
-    start = np.concatenate((a.start_ps, b.start_ps))
-    order = np.argsort(start, kind="stable")
-    return Segments(
-        start[order],
-        np.concatenate((a.end_ps, b.end_ps))[order],
-        np.concatenate((a.class_index, b.class_index))[order],
-        np.concatenate((a.row, b.row))[order],
     )
 
 
