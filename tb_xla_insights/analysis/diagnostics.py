@@ -157,7 +157,7 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
                 text + ending.format(skipped if steps else ""),
             )
     for record in find_short_records(trace):
-        device = trace.devices[record.device].id.rsplit("/", 1)[-1]
+        device = trace.devices[record.device].name
         order, advice = _SHORT_RECORD_TEXTS[record.edge]
         yield Diagnostic(
             "device_records_differ",

@@ -8,6 +8,7 @@ from tb_xla_insights.english import Sentence, join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
+from tb_xla_insights.trace.device import device_name
 
 MAX_CAUSES = 2
 """Causes that a text names at most."""
@@ -77,7 +78,7 @@ def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequen
         reference = "another host" if median is None else comparison.hosts[median].name
         return _UNKNOWN_CAUSE_ADVICE.format(hosts=f"{host} and {reference}")
     if cause.core and not comparison.core_arrivals and len(names) == 1:
-        host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
+        host = f"{device_name(cause.core)} of {host}"
     where = f" ({cause.annotation})" if cause.annotation else ""
     return _ADVICE.get(cause.name, _OTHER_ADVICE).format(host=host, where=where)
 
@@ -91,5 +92,5 @@ def party_names(comparison: HostComparison, parties: Sequence[int]) -> list[str]
     """Returns the names of hosts; in a session of one host, the ids of its cores without the host: `TPU:2`."""
     if comparison.core_arrivals:
         cores = comparison.hosts[0].collectives.cores
-        return [cores[party].rsplit("/", 1)[-1] for party in parties]
+        return [device_name(cores[party]) for party in parties]
     return [comparison.hosts[party].name for party in parties]

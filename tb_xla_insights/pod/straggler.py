@@ -19,6 +19,7 @@ from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
+from tb_xla_insights.trace.device import device_name
 from tb_xla_insights.units import brief_time, brief_times, count, share
 
 MAX_NAMED = 3
@@ -69,7 +70,7 @@ def _title(comparison: HostComparison) -> str:
         verb = "holds up" if step is None else "held up"
         cause = comparison.causes[0]
         core = cause.core if cause and not comparison.core_arrivals else None
-        with_core = [f"{_core_name(core)} of {names[0]} {verb} {waiting_text}"] if core else []
+        with_core = [f"{device_name(core)} of {names[0]} {verb} {waiting_text}"] if core else []
         return first_fitting_title(
             *with_core, f"{names[0]} {verb} {waiting_text}", f"One host {verb} {waiting_text}"
         )
@@ -103,11 +104,6 @@ def waiting_parties(comparison: HostComparison) -> list[int]:
     waits[late_parties] = 0
     waiting: list[int] = np.flatnonzero((waits > 0) & (waits >= _MIN_WAIT_SHARE * waits.max())).tolist()
     return waiting
-
-
-def _core_name(core: str) -> str:
-    """Returns the id of a core without its host: `TPU:2`."""
-    return core.rsplit("/", 1)[-1]
 
 
 def _step_number(comparison: HostComparison) -> int | None:
@@ -196,7 +192,9 @@ def _reason(comparison: HostComparison, names: list[str]) -> Sentence:
     parts = []
     for position, cause in causes:
         name, per_step = names[position], _per_step(comparison, position)
-        where = f"{_core_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name
+        where = (
+            f"{device_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name
+        )
         host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
         median_time = median_time if cause.median_ps else "nothing"
         parts.append(

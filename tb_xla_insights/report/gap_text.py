@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.frameworks import host_activities, unshown_clause
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.english import join_words
+from tb_xla_insights.trace.device import device_name
 from tb_xla_insights.units import brief_time, brief_times
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     of the gap is left to titles."""
     after, kind = gap["after"], gap["kind"]
     if gap.get("late_device") and 2 * gap["barrier_ps"] > gap["duration_ps"]:
-        late_device = gap["late_device"].rsplit("/", 1)[-1]
+        late_device = device_name(gap["late_device"])
         return (
             f"{after} had begun and waited {brief_time(gap['barrier_ps'])} for {late_device}, which began it last "
             "(barrier-cores)."

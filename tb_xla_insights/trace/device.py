@@ -84,3 +84,8 @@ class Device:
             return 0, 0
         starts = (int(intervals.start_ps[0]) for intervals in columns)
         return min(starts), max(int(intervals.end_ps.max()) for intervals in columns)
+
+
+def device_name(id_: str) -> str:
+    """The name of a device, from its id: `TPU:2` for `w-0/TPU:2`."""
+    return id_.rpartition("/")[2]
