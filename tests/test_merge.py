@@ -128,14 +128,13 @@ def test_hosts_may_be_added_in_any_order_and_in_groups(seed: int) -> None:
     """A report of the first hosts, made before the others arrive, changes nothing."""
     summaries, pick = summaries_of_seed(seed), random.Random(seed)
     expected = merged(summaries)
-    for _ in range(2):
-        merger, in_group = ReportMerger("session", "run/session"), []
-        for summary in pick.sample(summaries, len(summaries)):
-            merger.add(summary)
-            in_group.append(summary)
-            if pick.random() < 0.5:
-                assert merger.document() == merged(in_group)
-        assert merger.document() == expected
+    merger, in_group = ReportMerger("session", "run/session"), []
+    for summary in pick.sample(summaries, len(summaries)):
+        merger.add(summary)
+        in_group.append(summary)
+        if pick.random() < 0.5:
+            assert merger.document() == merged(in_group)
+    assert merger.document() == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)
