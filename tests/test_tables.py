@@ -1,30 +1,27 @@
-"""Tables have one definition, whose keys are those of the document's rows."""
+"""Tables have one definition, from the headings that their row types declare."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from pkgutil import iter_modules
+from typing import Annotated, Any
 
 import pytest
 from synthetic.__main__ import LOGDIR
+from typing_extensions import TypedDict
 
 import tb_xla_insights as xi
+from tb_xla_insights import tables as package
+from tb_xla_insights.columns.head import Head
 from tb_xla_insights.export.tables import DEFINITIONS, tables
-from tb_xla_insights.tables.annotations import PHASES, UNANNOTATED_OPS, WORK_BY_ANNOTATION
-from tb_xla_insights.tables.comparison import ANNOTATION_DIFFERENCES, CLASS_DIFFERENCES, MEASURES
-from tb_xla_insights.tables.definition import Column, Definition
-from tb_xla_insights.tables.devices import HOSTS
-from tb_xla_insights.tables.window import WINDOW_ANNOTATIONS, WINDOW_DEVICES, WINDOW_EVENTS, WINDOW_THREADS
+from tb_xla_insights.tables.definition import Column, Definition, table
 
 Row = Mapping[str, Any]
 MS = 10**9
 CASE_STUDY = LOGDIR / "synthetic_case_study_8_tpu_cores"
-
-
-def missing_keys(definition: Definition, row: Row) -> set[str]:
-    return {column.key for column in definition.columns if not column.derived} - set(row)
 
 
 @pytest.fixture(scope="module")
@@ -32,32 +29,17 @@ def session() -> xi.Session:
     return xi.load(str(CASE_STUDY))
 
 
-def test_rows_of_the_report_have_the_keys(session: xi.Session) -> None:
-    report = session.report()
-    work, propagation = report["device_work"], report["propagation"]
-    rows: list[tuple[Definition, Sequence[Row]]] = [
-        (HOSTS, report["hosts"]),
-        (WORK_BY_ANNOTATION, work["annotations"]),
-        (PHASES, propagation["programs"]),
-        (UNANNOTATED_OPS, propagation["unannotated_ops"]),
-    ]
-    for definition, table in rows:
-        assert missing_keys(definition, table[0]) == set(), definition.title
-
-
-def test_rows_of_windows_and_comparisons_have_the_keys(session: xi.Session) -> None:
-    window, comparison = session.window(0, 100 * MS), session.compare(session)
-    rows: list[tuple[Definition, Sequence[Row]]] = [
-        (WINDOW_THREADS, window["threads"]),
-        (WINDOW_DEVICES, window["devices"]),
-        (WINDOW_ANNOTATIONS, window["annotations"]),
-        (WINDOW_EVENTS, window["top"]),
-        (CLASS_DIFFERENCES, comparison["classes"]),
-        (ANNOTATION_DIFFERENCES, comparison["device_work"]["annotations"]),
-    ]
-    for definition, table in rows:
-        assert missing_keys(definition, table[0]) == set(), definition.title
-    assert missing_keys(MEASURES.without("a", "b"), comparison["measures"][0]) == set()
+def test_no_table_has_two_columns_of_one_key() -> None:
+    modules = [import_module(info.name) for info in iter_modules(package.__path__, f"{package.__name__}.")]
+    definitions = {
+        name: value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Definition)
+    }
+    keys = {name: [column.key for column in table.columns] for name, table in definitions.items()}
+    assert keys["GAPS"][:2] == ["device", "start_ps"]
+    assert {name for name, names in keys.items() if len({*names}) < len(names)} == set()
 
 
 def test_the_page_takes_the_headings_of_shared_tables_from_their_definitions() -> None:
@@ -89,6 +71,26 @@ def test_files_begin_with_the_columns_of_the_definition(session: xi.Session) -> 
         heads = list(dict.fromkeys(head.partition(".")[0] for head in tables_by_name[name][0]))
         keys = [column.key for column in definition.columns if not column.derived]
         assert heads[: len(keys)] == keys, name
+
+
+class Run(TypedDict):
+    name: Annotated[str, Head("Run", "code")]
+    count: int
+    share: Annotated[float, Head("Share", priority=1)]
+    idle_ps: Annotated[int | None, Head("Idle", unit_basis="sum")]
+
+
+def test_a_table_has_the_declared_columns_and_after_them_those_that_views_compute() -> None:
+    columns = table("Runs", Run, Column("host", "Host"), derived={"name": [Column("range", "Range")]}).columns
+    assert columns == (
+        Column("host", "Host"),
+        Column("name", "Run", "code"),
+        Column("range", "Range", derived=True),
+        Column("share", "Share", "share", priority=1),
+        Column("idle_ps", "Idle", "time", unit_basis="sum"),
+    )
+    with pytest.raises(ValueError, match="count"):
+        table("Runs", Run, derived={"count": [Column("range", "Range")]})
 
 
 TIMES = Definition(

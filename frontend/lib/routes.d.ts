@@ -460,24 +460,6 @@ export interface ComparedGaps {
 
 /** Own time per step and core of one op, or of several ops that cannot be distinguished. */
 export interface ComparedOp {
-  /** In A; `null` if there is none. */
-  a_ps: number | null;
-  /** In B; `null` if there is none. */
-  b_ps: number | null;
-  /** B − A; `null` if either is. */
-  difference_ps: number | null;
-  /** B / A; `null` if either is, or A is 0. */
-  ratio: number | null;
-  /** Which direction is better; `null` if neither is. */
-  better: BetterDirection | null;
-  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
-  p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
-  chance: number | null;
-  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
-  verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
-  of_step: number | null;
   /** Name of the program, A's where A has it. */
   program: string;
   /** Path of the annotation; `null` without one. */
@@ -486,8 +468,26 @@ export interface ComparedOp {
   category: string | null;
   /** `work`, or why its time is not work. */
   kind: string;
-  /** The sessions that have it; `changed`: ops of one annotation with other names or shapes. */
+  /** In A; `null` if there is none. */
+  a_ps: number | null;
+  /** In B; `null` if there is none. */
+  b_ps: number | null;
+  /** B − A; `null` if either is. */
+  difference_ps: number | null;
+  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
+  of_step: number | null;
+  /** B / A; `null` if either is, or A is 0. */
+  ratio: number | null;
+  /** The sessions that have it; `changed`: both have ops there, with other names or shapes. */
   presence: Presence;
+  /** Which direction is better; `null` if neither is. */
+  better: BetterDirection | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
+  chance: number | null;
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
+  verdict: TestVerdict | null;
   /** Number of ops in A and in B. */
   count: number[];
   /** Names in A, the first 20. */
@@ -544,14 +544,20 @@ export interface ComparedSession {
 
 /** Own time per step and core of the ops in one annotation. */
 export interface ComparedWork {
+  /** Path of the annotation; `null`: ops without one. */
+  path: string | null;
   /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B; `null` if there is none. */
   b_ps: number | null;
   /** B − A; `null` if either is. */
   difference_ps: number | null;
+  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
+  of_step: number | null;
   /** B / A; `null` if either is, or A is 0. */
   ratio: number | null;
+  /** The sessions that have it; `changed`: both have ops there, with other names or shapes. */
+  presence: Presence;
   /** Which direction is better; `null` if neither is. */
   better: BetterDirection | null;
   /** Probability that chance alone causes such a difference; `null` where it was not tested. */
@@ -560,16 +566,26 @@ export interface ComparedWork {
   chance: number | null;
   /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
   verdict: TestVerdict | null;
-  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
-  of_step: number | null;
-  /** Path of the annotation; `null`: ops without one. */
-  path: string | null;
-  /** The sessions that have it. */
-  presence: Presence;
 }
 
 /** One compilation, in words too. */
 export interface CompileRow {
+  /** Name of the compiled module; `null` if the capture does not record it. */
+  module: string | null;
+  /** Name of the host. */
+  host: string;
+  /** Index of the step; `null` outside of steps. */
+  step: number | null;
+  /** Number of the step; `null` outside of steps, and if the capture does not number them. */
+  step_number: number | null;
+  /** Start of the part in the capture. */
+  start_ps: number;
+  /** Duration of the part in the capture. */
+  duration_ps: number;
+  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none does. */
+  cut: "start" | "end" | "both" | null;
+  /** Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left out. */
+  idle_ps: Record<string, number>;
   /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters, or none is new and some are gone (`fewer_parameters`); with equal parameters other code, only other bounds of slices, only other constants, only another placement of arrays (sharding), or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the program is not known, or its HLO is not in the capture or cannot be read. */
   change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "fewer_parameters" | "code" | "slices" | "constants" | "placement" | "same_hlo" | "other_graph" | null;
   /** The same as a sentence; `null` where `change` is. */
@@ -578,42 +594,26 @@ export interface CompileRow {
   nearest: NearestGraph | null;
   /** Whether the nearest graph's HLO is the same; `null` without one. */
   same_hlo: boolean | null;
-  /** Start of the part in the capture. */
-  start_ps: number;
-  /** Duration of the part in the capture. */
-  duration_ps: number;
-  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none does. */
-  cut: "start" | "end" | "both" | null;
-  /** Name of the host. */
-  host: string;
-  /** Index of the step; `null` outside of steps. */
-  step: number | null;
-  /** Number of the step; `null` outside of steps, and if the capture does not number them. */
-  step_number: number | null;
-  /** Name of the compiled module; `null` if the capture does not record it. */
-  module: string | null;
   /** Hash of the graph; `null` if the capture does not record it. */
   graph_hash: string | null;
   /** Name of the graph in the report: its hash, else the module's name; `null` without both. */
   graph: string | null;
+  /** Other graphs with modules of the same name. */
+  graphs_of_same_name: string[];
   /** Id of the compiled program; `null` if it is not known. */
   program_id: string | null;
   /** Whether it belongs to the warm-up. */
   warm_up: boolean;
   /** Path of the innermost annotation around it; `null` without one. */
   annotation: string | null;
-  /** What forced it, from a debug log; `null` if unknown. */
-  cause: string | null;
   /** Line of Python that caused it, from a debug log; `null` if unknown. */
   frame: string | null;
   /** Its Python stack from a debug log, innermost frame first; empty without one. */
   frames: string[];
+  /** What forced it, from a debug log; `null` if unknown. */
+  cause: string | null;
   /** Id of the event in the timeline. */
   event: string;
-  /** Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left out. */
-  idle_ps: Record<string, number>;
-  /** Other graphs with modules of the same name. */
-  graphs_of_same_name: string[];
   /** Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`. */
   state: string;
   /** What differs from the nearest graph, in words; `null` if the file has no HLO to compare. */
@@ -1004,10 +1004,10 @@ export interface EventTable {
 
 /** Own time of the events of one name on one thread. */
 export interface EventTime {
-  /** The class with most of the name's own time; `null`: most of it has no class. */
-  class: ClassName | null;
   /** Name of the events. */
   name: string;
+  /** The class with most of the name's own time; `null`: most of it has no class. */
+  class: ClassName | null;
   /** Number of events. */
   count: number;
   /** Own time in the window. */
@@ -1214,10 +1214,6 @@ export interface GapAnswer {
   step: number | null;
   /** Number of that step; `null` without one. */
   step_number: number | null;
-  /** Program that ran before it; `null` if unknown. */
-  before: string | null;
-  /** Program that runs after it; `null` if unknown. */
-  after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
@@ -1226,12 +1222,16 @@ export interface GapAnswer {
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
+  /** Program that ran before it; `null` if unknown. */
+  before: string | null;
+  /** Program that runs after it; `null` if unknown. */
+  after: string | null;
+  /** Time in it for which all cores of its host are idle. */
+  all_cores_idle_ps: number;
   /** The part in which the device waited at the start of a run for another device of the launch (`barrier-cores`). */
   barrier_ps: number;
   /** Id of the device that it waited for: the last one to begin; `null` without such a wait. */
   late_device: string | null;
-  /** How long all cores of the host are idle in it. */
-  all_cores_idle_ps: number;
   /** The host's activity in it until the next run began, in order; adds up to `duration_ps`. */
   chain: ChainLink[];
   /** Name of the host. */
@@ -1282,10 +1282,6 @@ export interface GapItem {
   step: number | null;
   /** Number of that step; `null` without one. */
   step_number: number | null;
-  /** Program that ran before it; `null` if unknown. */
-  before: string | null;
-  /** Program that runs after it; `null` if unknown. */
-  after: string | null;
   /** Whether it is inside one run of a program. */
   inside_run: boolean;
   /** `starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`. */
@@ -1294,6 +1290,10 @@ export interface GapItem {
   cause: ClassName;
   /** What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
+  /** Program that ran before it; `null` if unknown. */
+  before: string | null;
+  /** Program that runs after it; `null` if unknown. */
+  after: string | null;
   /** Index in the list. */
   index: number;
   /** Name of the host. */
@@ -1340,6 +1340,14 @@ export interface GapPattern {
   after: string | null;
   /** Whether the gaps are inside runs. */
   inside_run: boolean;
+  /** The cause with most time. */
+  cause: ClassName;
+  /** Time of the gaps by their `cause`; adds up to `total_ps`. */
+  by_cause_ps: Partial<Record<ClassName, number>>;
+  /** Time of the gaps by what the host did; adds up to `total_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** Time of the queued gaps, whose cause is `wait`. */
+  queued_ps: number;
   /** Number of gaps. */
   count: number;
   /** Their sum. */
@@ -1354,14 +1362,6 @@ export interface GapPattern {
   min_ps: number;
   /** The longest one. */
   max_ps: number;
-  /** The cause with most time. */
-  cause: ClassName;
-  /** Time of the gaps by their `cause`; adds up to `total_ps`. */
-  by_cause_ps: Partial<Record<ClassName, number>>;
-  /** Time of the queued gaps, whose cause is `wait`. */
-  queued_ps: number;
-  /** Time of the gaps by what the host did; adds up to `total_ps`. */
-  by_class_ps: Partial<Record<ClassName, number>>;
 }
 
 /** Where a gap is. */
@@ -1524,12 +1524,12 @@ export interface HostCounts {
 export interface HostFile {
   /** Host name: the file's name without `.xplane.pb`. */
   name: string;
-  /** Path or URL of the file. */
-  file: string;
   /** Size of the file. */
   bytes: number;
   /** Number of events on all lines. */
   events: number;
+  /** Path or URL of the file. */
+  file: string;
 }
 
 /** A phase or a step marker on the host. */
@@ -1962,22 +1962,12 @@ export interface Meanwhile {
 
 /** A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`. */
 export interface Measure {
-  /** Which direction is better; `null` if neither is. */
-  better: BetterDirection | null;
-  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
-  p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
-  chance: number | null;
-  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
-  verdict: TestVerdict | null;
   /** Name of the figure. */
   name: string;
   /** The same as text. */
   label: string;
   /** Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second. */
   unit: MeasureUnit;
-  /** B / A; `null` if either is, or A is 0. */
-  ratio: number | null;
   /** In A; `null` if not known. */
   a_ps?: number | null;
   /** In B; `null` if not known. */
@@ -1990,6 +1980,16 @@ export interface Measure {
   b?: number | null;
   /** B − A; `null` if either is. */
   difference?: number | null;
+  /** B / A; `null` if either is, or A is 0. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: BetterDirection | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
+  chance: number | null;
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
+  verdict: TestVerdict | null;
 }
 
 /** The counts of an operation in a metrics report and in the trace. */
@@ -2038,10 +2038,10 @@ export interface NameOfHits {
 
 /** Time of the events of one name on all threads. */
 export interface NameTime {
-  /** The class with most of the name's own time; `null`: most of it has no class. */
-  class: ClassName | null;
   /** Name of the events. */
   name: string;
+  /** The class with most of the name's own time; `null`: most of it has no class. */
+  class: ClassName | null;
   /** Number of events. */
   count: number;
   /** Their time in the window. */
@@ -2790,12 +2790,12 @@ export interface SharedOp {
   op: string;
   /** Name of the op in its program. */
   name: string;
-  /** Its line of Python; empty if unknown. */
-  source: string;
   /** Own time. */
   device_ps: number;
   /** Its annotations. */
   parts: SharedPart[];
+  /** Its line of Python; empty if unknown. */
+  source: string;
   /** Share of instructions without an annotation. */
   unscoped_share: number;
 }
@@ -3182,20 +3182,20 @@ export interface Totals {
 export interface Transfers {
   /** Number of transfers. */
   count: number;
+  /** Mean number per step; `null` without steps. */
+  per_step: number | null;
   /** Their time, summed over threads. */
   duration_ps: number;
   /** Their bytes; `null` if no event records them. */
   bytes: number | null;
+  /** Mean bytes per step; `null` if none is known, or without steps. */
+  bytes_per_step: number | null;
   /** Number of transfers whose bytes are known. */
   known_size_count: number;
   /** Number of transfers in whole steps. */
   in_steps: number;
   /** Bytes of these; `null` if none is known. */
   bytes_in_steps: number | null;
-  /** Mean number per step; `null` without steps. */
-  per_step: number | null;
-  /** Mean bytes per step; `null` if none is known, or without steps. */
-  bytes_per_step: number | null;
 }
 
 /** Transfers by direction. */
@@ -3210,12 +3210,12 @@ export interface TransfersByDirection {
 export interface UnannotatedOp {
   /** The operation: that of the op name, else the opcode. */
   op: string;
-  /** Their line of Python; empty if unknown. */
-  source: string;
-  /** `bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op name. */
-  state: "bare" | "none";
   /** Own time. */
   device_ps: number;
+  /** `bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op name. */
+  state: "bare" | "none";
+  /** Their line of Python; empty if unknown. */
+  source: string;
   /** Number of events. */
   count: number;
 }

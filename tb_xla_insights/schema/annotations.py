@@ -65,13 +65,13 @@ class UnannotatedOp(TypedDict):
 
     op: Annotated[str, key, Head("Op", "code")]
     """The operation: that of the op name, else the opcode."""
-    source: Annotated[str, key, Head("Line", priority=2)]
-    """Their line of Python; empty if unknown."""
+    device_ps: Annotated[int, total, Head("Time")]
+    """Own time."""
     state: Annotated[Literal["bare", "none"], key, Head("Scope", priority=1)]
     """`bare`: they have an op name, the name that the framework gave them, but no scope; `none`: they have no op
     name."""
-    device_ps: Annotated[int, total, Head("Time")]
-    """Own time."""
+    source: Annotated[str, key, Head("Line", priority=2)]
+    """Their line of Python; empty if unknown."""
     count: Annotated[int, total]
     """Number of events."""
 
@@ -92,12 +92,12 @@ class SharedOp(TypedDict):
     """The operation: that of the op name, else the opcode."""
     name: Annotated[str, key]
     """Name of the op in its program."""
-    source: Annotated[str, key, Head("Line", priority=1)]
-    """Its line of Python; empty if unknown."""
     device_ps: Annotated[int, total, Head("Time")]
     """Own time."""
     parts: Annotated[list[SharedPart], key, Head("Divided among")]
     """Its annotations."""
+    source: Annotated[str, key, Head("Line", priority=1)]
+    """Its line of Python; empty if unknown."""
     unscoped_share: Annotated[float, key]
     """Share of instructions without an annotation."""
 

@@ -12,7 +12,15 @@ from typing_extensions import TypedDict
 from tb_xla_insights.columns.head import Head
 from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
-from tb_xla_insights.schema.differences import ClassDifference, GapClass, Measure, TestedTimePair, TimePair
+from tb_xla_insights.schema.differences import (
+    BothTimes,
+    ClassDifference,
+    GapClass,
+    Measure,
+    Tested,
+    TestedTimePair,
+    TimePair,
+)
 from tb_xla_insights.schema.feeding import TransfersByDirection
 from tb_xla_insights.schema.session import Environment, SessionHead
 from tb_xla_insights.schema.speedups import LazyDynamo, Pairs
@@ -210,24 +218,30 @@ class ComparedAnnotation(TypedDict):
     """Device time per step; of the whole capture if the session has no steps."""
 
 
-class WorkDifference(TestedTimePair):
+class WorkChange(BothTimes):
     """Own time of ops per step and core, or per run and core of the verdict's program."""
 
-    of_step: Annotated[float | None, Head("Of A’s mean", "number")]
+    difference_ps: Annotated[int | None, Head("B − A", "change", priority=4)]
+    """B − A; `null` if either is."""
+    of_step: Annotated[float | None, Head("Of A’s mean")]
     """The difference as a share of A's mean step, or run; `null` if that takes no time."""
+    ratio: Annotated[float | None, Head("B / A", priority=3)]
+    """B / A; `null` if either is, or A is 0."""
 
 
-class ComparedWork(WorkDifference):
-    """Own time per step and core of the ops in one annotation."""
+class WorkDifference(WorkChange, Tested):
+    """The same, and the result of the significance test."""
+
+
+class WorkPath(TypedDict):
+    """An annotation."""
 
     path: Annotated[str | None, Head("Annotation")]
     """Path of the annotation; `null`: ops without one."""
-    presence: Annotated[Presence, Head("In", priority=2)]
-    """The sessions that have it."""
 
 
-class ComparedOp(WorkDifference):
-    """Own time per step and core of one op, or of several ops that cannot be distinguished."""
+class OpPath(TypedDict):
+    """Ops of an annotation."""
 
     program: str
     """Name of the program, A's where A has it."""
@@ -237,8 +251,22 @@ class ComparedOp(WorkDifference):
     """Category of the op; `null`: ops that are not listed individually."""
     kind: str
     """`work`, or why its time is not work."""
+
+
+class InSessions(TypedDict):
+    """Which sessions have it."""
+
     presence: Annotated[Presence, Head("In", priority=2)]
-    """The sessions that have it; `changed`: ops of one annotation with other names or shapes."""
+    """The sessions that have it; `changed`: both have ops there, with other names or shapes."""
+
+
+class ComparedWork(WorkPath, WorkChange, InSessions, Tested):
+    """Own time per step and core of the ops in one annotation."""
+
+
+class ComparedOp(OpPath, WorkChange, InSessions, Tested):
+    """Own time per step and core of one op, or of several ops that cannot be distinguished."""
+
     count: list[int]
     """Number of ops in A and in B."""
     ops_a: list[str]

@@ -44,22 +44,17 @@ class _Shares(TypedDict):
     """`hbm_bytes` per second of work as a share of the peak; `null` if either is not known."""
 
 
-class Op(_Times, _Shares):
-    """One op of one program in one annotation: sums over all cores and executions. Shares of the peaks are also `null`
-    if the op is not work."""
-
+class _OpNames(TypedDict):
     program: str
     """Name of the program; empty for a kernel without one."""
     op: Annotated[str, Head("Op", "code")]
     """Name of the op."""
-    annotation: Annotated[str | None, Head("Annotation", priority=5)]
-    """Path of its annotation; `null` without one."""
     category: Annotated[str, Head("Category", priority=3)]
     """Category, as the capture or the program names it."""
+    annotation: Annotated[str | None, Head("Annotation", priority=5)]
+    """Path of its annotation; `null` without one."""
     body: str
     """The first op of its program with the same instructions, as the capture names it; else the op itself."""
-    source: Annotated[str | None, Head("Line", priority=1)]
-    """Its line of Python; `null` if unknown."""
     shape: str | None
     """Shape of its result; `null` if unknown."""
     product: str | None
@@ -73,8 +68,12 @@ class Op(_Times, _Shares):
     """Number of events."""
     executions: Annotated[int, Head("Executions", priority=2)]
     """Number of executions; one of a GPU's op may be several events."""
-    in_steps_ps: int
-    """The part of `self_ps` in whole steps."""
+
+
+class Op(_OpNames, _Times, _Shares):
+    """One op of one program in one annotation: sums over all cores and executions. Shares of the peaks are also `null`
+    if the op is not work."""
+
     bound: Literal["compute", "memory"] | None
     """The roof that bounds it; `null` if neither does, or if that is unknown."""
     bound_by: Annotated[BoundBy, Head("Bound by")]
@@ -82,6 +81,10 @@ class Op(_Times, _Shares):
     roof_ps: int | None
     """How long its FLOPs or its bytes take at the peaks, whichever is longer; `null` if unknown, or if the op is not
     work."""
+    source: Annotated[str | None, Head("Line", priority=1)]
+    """Its line of Python; `null` if unknown."""
+    in_steps_ps: int
+    """The part of `self_ps` in whole steps."""
 
 
 BoundTimes = dict[BoundBy, int]

@@ -17,16 +17,21 @@ MeasureUnit = Literal["ps", "share", "count", "rate"]
 """Picoseconds, a share from 0 to 1, a number, or samples per second."""
 
 
-class TimePair(TypedDict):
+class BothTimes(TypedDict):
     """A time in both sessions."""
 
     a_ps: Annotated[int | None, Head("A")]
     """In A; `null` if there is none."""
     b_ps: Annotated[int | None, Head("B")]
     """In B; `null` if there is none."""
-    difference_ps: Annotated[int | None, Head("B − A", "change", priority=4)]
+
+
+class TimePair(BothTimes):
+    """A time in both sessions."""
+
+    difference_ps: Annotated[int | None, Head("B − A", "change", priority=1)]
     """B − A; `null` if either is."""
-    ratio: Annotated[float | None, Head("B / A", "number", priority=3)]
+    ratio: Annotated[float | None, Head("B / A")]
     """B / A; `null` if either is, or A is 0."""
 
 
@@ -49,8 +54,8 @@ class TestedTimePair(TimePair, Tested):
     """A time in both sessions, and the result of the significance test for the difference."""
 
 
-class Measure(Tested):
-    """A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`."""
+class BothFigures(TypedDict):
+    """A figure in both sessions, and its change."""
 
     name: str
     """Name of the figure."""
@@ -58,8 +63,6 @@ class Measure(Tested):
     """The same as text."""
     unit: MeasureUnit
     """Unit of the values: `ps`, a `share` from 0 to 1, a `count`, or a `rate` in samples per second."""
-    ratio: Annotated[float | None, Head("B / A", "number")]
-    """B / A; `null` if either is, or A is 0."""
     a_ps: NotRequired[int | None]
     """In A; `null` if not known."""
     b_ps: NotRequired[int | None]
@@ -72,6 +75,12 @@ class Measure(Tested):
     """In B; `null` if not known."""
     difference: NotRequired[float | None]
     """B − A; `null` if either is."""
+    ratio: Annotated[float | None, Head("B / A")]
+    """B / A; `null` if either is, or A is 0."""
+
+
+class Measure(BothFigures, Tested):
+    """A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`."""
 
 
 ClassKey = TypedDict("ClassKey", {"class": ClassName})

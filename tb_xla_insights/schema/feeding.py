@@ -17,20 +17,20 @@ class Transfers(TypedDict):
 
     count: Annotated[int, total, Head("Count")]
     """Number of transfers."""
+    per_step: Annotated[float | None, first, Head("Per step", priority=2)]
+    """Mean number per step; `null` without steps."""
     duration_ps: Annotated[int, total, Head("Time")]
     """Their time, summed over threads."""
-    bytes: Annotated[int | None, known_total, Head("Size", "bytes")]
+    bytes: Annotated[int | None, known_total, Head("Size")]
     """Their bytes; `null` if no event records them."""
+    bytes_per_step: Annotated[int | None, first, Head("Size per step", priority=1)]
+    """Mean bytes per step; `null` if none is known, or without steps."""
     known_size_count: Annotated[int, total]
     """Number of transfers whose bytes are known."""
     in_steps: Annotated[int, total]
     """Number of transfers in whole steps."""
     bytes_in_steps: Annotated[int | None, known_total]
     """Bytes of these; `null` if none is known."""
-    per_step: Annotated[float | None, first, Head("Per step", "number", priority=2)]
-    """Mean number per step; `null` without steps."""
-    bytes_per_step: Annotated[int | None, first, Head("Size per step", "bytes", priority=1)]
-    """Mean bytes per step; `null` if none is known, or without steps."""
 
 
 class TransfersByDirection(TypedDict):

@@ -13,7 +13,7 @@ from tb_xla_insights.schema.common import ByClass
 
 GapKind = Literal["starved", "queued", "unknown"]
 
-LinkClass = TypedDict("LinkClass", {"class": ClassName})
+LinkClass = TypedDict("LinkClass", {"class": Annotated[ClassName, Head("Class")]})
 
 
 class Meanwhile(LinkClass):
@@ -25,14 +25,19 @@ class Meanwhile(LinkClass):
     """Duration within the link."""
 
 
-class Link(LinkClass):
-    """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
+class LinkEvent(TypedDict):
+    """What a link of a chain is."""
 
     name: Annotated[str, Head("Event")]
     """Name of the event, or a common name of several; `handed over, not taken up` and `enqueued, not begun` of a launch
     that waits."""
     thread: Annotated[str, Head("Thread")]
     """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
+
+
+class Link(LinkEvent, LinkClass):
+    """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
+
     start_ps: Annotated[int, Head("From", "ms")]
     """Start, not before the gap's."""
     duration_ps: Annotated[int, Head("Time")]
@@ -43,8 +48,8 @@ class Link(LinkClass):
     """For a waiting launch, what the driving thread did, most time first; adds up to `duration_ps`. Else empty."""
 
 
-class GapInterval(TypedDict):
-    """Where a gap is, and what the host did in it."""
+class GapPlace(TypedDict):
+    """Where a gap is."""
 
     device: Annotated[str, Head("Device")]
     """Id of the device."""
@@ -56,19 +61,35 @@ class GapInterval(TypedDict):
     """Index of the step that launched the run after it; `null` if no whole step did."""
     step_number: int | None
     """Number of that step; `null` without one."""
-    before: Annotated[str | None, Head("Before", "code", priority=5)]
-    """Program that ran before it; `null` if unknown."""
-    after: Annotated[str | None, Head("After", "code", priority=6)]
-    """Program that runs after it; `null` if unknown."""
     inside_run: bool
     """Whether it is inside one run of a program."""
     kind: Annotated[GapKind, Head("Kind", priority=2)]
     """`starved`: the next run was enqueued after the gap began; `queued`: it was enqueued before; or `unknown`."""
-    cause: Annotated[ClassName, Head("Cause", "class", priority=1)]
+
+
+class GapCause(TypedDict):
+    """What the host did in a gap, and the programs around it."""
+
+    cause: Annotated[ClassName, Head("Cause", priority=1)]
     """Of a `starved` gap the class with most time until the next run was enqueued; of a `queued` one `wait`; of others
     the class with most time."""
-    by_class_ps: Annotated[ByClass, Head("What the host did", "by class")]
+    by_class_ps: Annotated[ByClass, Head("What the host did")]
     """What the host did; adds up to `duration_ps`. A barrier is `wait`, whatever the host did."""
+    before: Annotated[str | None, Head("Before", "code", priority=5)]
+    """Program that ran before it; `null` if unknown."""
+    after: Annotated[str | None, Head("After", "code", priority=6)]
+    """Program that runs after it; `null` if unknown."""
+
+
+class GapInterval(GapPlace, GapCause):
+    """Where a gap is, and what the host did in it."""
+
+
+class HostIdle(TypedDict):
+    """The part of a gap in which the whole host is idle."""
+
+    all_cores_idle_ps: Annotated[int, Head("Whole host idle", "text", priority=3)]
+    """Time in it for which all cores of its host are idle."""
 
 
 class BarrierWait(TypedDict):
@@ -80,11 +101,9 @@ class BarrierWait(TypedDict):
     """Id of the device that it waited for: the last one to begin; `null` without such a wait."""
 
 
-class Gap(GapInterval, BarrierWait):
+class Gap(GapPlace, HostIdle, GapCause, BarrierWait):
     """One gap of one device of at least 10 µs."""
 
-    all_cores_idle_ps: Annotated[int, Head("Whole host idle", "text", priority=3)]
-    """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """The host's activity in it until the next run began, in order; adds up to `duration_ps`."""
     by_finding_ps: dict[str, int]
@@ -100,6 +119,18 @@ class GapPattern(TypedDict):
     """Program after; `null` if unknown."""
     inside_run: Annotated[bool, key]
     """Whether the gaps are inside runs."""
+    cause: Annotated[
+        ClassName,
+        computed(lambda row: max(row["by_cause_ps"], key=row["by_cause_ps"].__getitem__)),
+        Head("Cause"),
+    ]
+    """The cause with most time."""
+    by_cause_ps: Annotated[ByClass, counts(CLASSES)]
+    """Time of the gaps by their `cause`; adds up to `total_ps`."""
+    by_class_ps: Annotated[ByClass, counts(CLASSES), Head("What the host did", priority=3)]
+    """Time of the gaps by what the host did; adds up to `total_ps`."""
+    queued_ps: Annotated[int, total]
+    """Time of the queued gaps, whose cause is `wait`."""
     count: Annotated[int, total, Head("Count", priority=2)]
     """Number of gaps."""
     total_ps: Annotated[int, total, Head("Total")]
@@ -118,18 +149,6 @@ class GapPattern(TypedDict):
     """The shortest one."""
     max_ps: Annotated[int, largest]
     """The longest one."""
-    cause: Annotated[
-        ClassName,
-        computed(lambda row: max(row["by_cause_ps"], key=row["by_cause_ps"].__getitem__)),
-        Head("Cause", "class"),
-    ]
-    """The cause with most time."""
-    by_cause_ps: Annotated[ByClass, counts(CLASSES)]
-    """Time of the gaps by their `cause`; adds up to `total_ps`."""
-    queued_ps: Annotated[int, total]
-    """Time of the queued gaps, whose cause is `wait`."""
-    by_class_ps: Annotated[ByClass, counts(CLASSES), Head("What the host did", "by class", priority=3)]
-    """Time of the gaps by what the host did; adds up to `total_ps`."""
 
 
 class GapsByKind(TypedDict):

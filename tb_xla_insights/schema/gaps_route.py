@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ByClass, Severity
-from tb_xla_insights.schema.gaps import BarrierWait, GapInterval, GapPattern, GapsByKind, LinkClass, Meanwhile
+from tb_xla_insights.schema.gaps import (
+    BarrierWait,
+    GapInterval,
+    GapPattern,
+    GapsByKind,
+    HostIdle,
+    LinkClass,
+    Meanwhile,
+)
 from tb_xla_insights.schema.route_parts import PartialAnswer
 from tb_xla_insights.schema.steps import StepTimes
 
@@ -129,11 +137,9 @@ class GapOfOtherHost(TypedDict):
     """Time of the links of its chain, by name."""
 
 
-class GapAnswer(GapInterval, BarrierWait):
+class GapAnswer(GapInterval, HostIdle, BarrierWait):
     """`data/gap`: one gap, and why it ended."""
 
-    all_cores_idle_ps: int
-    """How long all cores of the host are idle in it."""
     chain: list[ChainLink]
     """The host's activity in it until the next run began, in order; adds up to `duration_ps`."""
     host: str

@@ -164,14 +164,13 @@ class Launching(TypedDict):
     """`null` if no run but each core's first one has a known enqueuing."""
 
 
-class EarlyLaunch(TypedDict):
-    """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
-    end."""
+class EarlyPlace(TypedDict):
+    """What was executed early, and where."""
 
+    step: Annotated[int | None, Head("Step", "text")]
+    """Index of the step; `null` outside of steps."""
     host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
-    step: Annotated[int | None, Head("Step")]
-    """Index of the step; `null` outside of steps."""
     annotation: Annotated[str | None, Head("Annotation")]
     """Path of the innermost annotation around it; `null` without one."""
     thread: Annotated[str, Head("Thread", priority=2)]
@@ -180,6 +179,20 @@ class EarlyLaunch(TypedDict):
     """What forced it: a value that was read, or a step marker."""
     program: Annotated[str | None, Head("Program")]
     """Name of the program; `null` if it is not known."""
+
+
+class EarlyReason(TypedDict):
+    """What a debug log says about an early execution."""
+
+    frame: Annotated[str | None, Head("Where", priority=6)]
+    """Line of Python that caused it, from a debug log; `null` if unknown."""
+    cause: Annotated[str | None, Head("Why", priority=5)]
+    """What forced it, from a debug log; `null` if unknown."""
+
+
+class EarlyTimes(TypedDict):
+    """When it was requested, and what it took."""
+
     start_ps: Annotated[int, Head("Start", "ms", priority=1)]
     """Start of the synchronisation or step marker that requested it."""
     duration_ps: int
@@ -190,14 +203,14 @@ class EarlyLaunch(TypedDict):
     """Time of the starved gaps after it, over all cores."""
 
 
-class EarlyExecution(EarlyLaunch):
+class EarlyLaunch(EarlyPlace, EarlyTimes):
+    """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
+    end."""
+
+
+class EarlyExecution(EarlyPlace, EarlyReason, EarlyTimes):
     """An early execution: one that a read of its value, or a step marker inside an annotation, forced before the step's
     end; and what a debug log says about it."""
-
-    cause: Annotated[str | None, Head("Why", priority=5)]
-    """What forced it, from a debug log; `null` if unknown."""
-    frame: Annotated[str | None, Head("Where", priority=6)]
-    """Line of Python that caused it, from a debug log; `null` if unknown."""
 
 
 class Parameter(TypedDict):
@@ -261,9 +274,17 @@ class GraphChange(TypedDict):
     """Whether the nearest graph's HLO is the same; `null` without one."""
 
 
-class Compile(GraphChange):
-    """One compilation."""
+class CompilePlace(TypedDict):
+    """What was compiled, and when."""
 
+    module: Annotated[str | None, Head("Module", "code")]
+    """Name of the compiled module; `null` if the capture does not record it."""
+    host: Annotated[str, Head("Host", priority=8)]
+    """Name of the host."""
+    step: Annotated[int | None, Head("Step", "number")]
+    """Index of the step; `null` outside of steps."""
+    step_number: int | None
+    """Number of the step; `null` outside of steps, and if the capture does not number them."""
     start_ps: Annotated[int, Head("Start", "ms", priority=2)]
     """Start of the part in the capture."""
     duration_ps: Annotated[int, Head("Time")]
@@ -271,34 +292,31 @@ class Compile(GraphChange):
     cut: Literal["start", "end", "both"] | None
     """The edge of the capture that cuts it: begun before (`start`), unfinished (`end`); `null` if none
     does."""
-    host: Annotated[str, Head("Host", priority=8)]
-    """Name of the host."""
-    step: Annotated[int | None, Head("Step", "number")]
-    """Index of the step; `null` outside of steps."""
-    step_number: int | None
-    """Number of the step; `null` outside of steps, and if the capture does not number them."""
-    module: Annotated[str | None, Head("Module", "code")]
-    """Name of the compiled module; `null` if the capture does not record it."""
+    idle_ps: Annotated[dict[str, int], Head("Idle for it", priority=5, unit_basis="column")]
+    """Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left
+    out."""
+
+
+class Compile(CompilePlace, GraphChange):
+    """One compilation."""
+
     graph_hash: Annotated[str | None, Head("Graph", "code", priority=6)]
     """Hash of the graph; `null` if the capture does not record it."""
     graph: str | None
     """Name of the graph in the report: its hash, else the module's name; `null` without both."""
+    graphs_of_same_name: Annotated[list[str], Head("Other graphs", priority=1)]
+    """Other graphs with modules of the same name."""
     program_id: str | None
     """Id of the compiled program; `null` if it is not known."""
     warm_up: bool
     """Whether it belongs to the warm-up."""
     annotation: Annotated[str | None, Head("During", priority=3)]
     """Path of the innermost annotation around it; `null` without one."""
-    cause: Annotated[str | None, Head("Cause", priority=4)]
-    """What forced it, from a debug log; `null` if unknown."""
     frame: Annotated[str | None, Head("Where", priority=7)]
     """Line of Python that caused it, from a debug log; `null` if unknown."""
     frames: list[str]
     """Its Python stack from a debug log, innermost frame first; empty without one."""
+    cause: Annotated[str | None, Head("Cause", priority=4)]
+    """What forced it, from a debug log; `null` if unknown."""
     event: str
     """Id of the event in the timeline."""
-    idle_ps: Annotated[dict[str, int], Head("Idle for it", priority=5, unit_basis="column")]
-    """Idle time in gaps of at least 10 µs while the host compiles it, by id of the device; devices without any are left
-    out."""
-    graphs_of_same_name: Annotated[list[str], Head("Other graphs", priority=1)]
-    """Other graphs with modules of the same name."""

@@ -19,12 +19,12 @@ class HostFile(TypedDict):
 
     name: Annotated[str, Head("Host")]
     """Host name: the file's name without `.xplane.pb`."""
-    file: Annotated[str, Head("File", "code")]
-    """Path or URL of the file."""
-    bytes: Annotated[int, Head("Size", "bytes")]
+    bytes: Annotated[int, Head("Size")]
     """Size of the file."""
     events: Annotated[int, Head("Events", priority=1)]
     """Number of events on all lines."""
+    file: Annotated[str, Head("File", "code")]
+    """Path or URL of the file."""
 
 
 class SessionHead(TypedDict):
@@ -121,6 +121,8 @@ class Device(TypedDict):
     """Kind of the device."""
     host: Annotated[str, Head("Host", priority=1)]
     """Name of its host."""
+    duty_cycle: Annotated[float, Head("Duty cycle")]
+    """`busy_ps` / `span_ps`."""
     span_ps: Annotated[int, Head("Span", priority=5)]
     """From the start of its first op or run to the end of the last one."""
     busy_ps: Annotated[int, Head("Busy")]
@@ -133,8 +135,6 @@ class Device(TypedDict):
     """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]
     """Ops in which it only waits."""
-    duty_cycle: Annotated[float, Head("Duty cycle", "share")]
-    """`busy_ps` / `span_ps`."""
     duty: Duty
     """Busy time by three definitions."""
     modules: Annotated[int, Head("Modules", priority=3)]
@@ -156,35 +156,35 @@ class Difference(DifferenceClass):
 class Host(TypedDict):
     """One host, and how it compares with the others."""
 
-    name: str
+    name: Annotated[str, Head("Host")]
     """Name of the host."""
-    steps: int
+    steps: Annotated[int, Head("Steps")]
     """Number of whole steps."""
-    step_ps: int | None
+    step_ps: Annotated[int | None, Head("Step (median)")]
     """Median duration of its steps; `null` without steps."""
-    duty_cycle: float | None
+    duty_cycle: Annotated[float | None, Head("Duty cycle")]
     """Busy time over span of its devices; `null` without devices."""
     idle_ps: ByClass
     """Idle time of its devices in gaps of at least 10 µs by what the host did, summed over devices."""
     compiles: int
     """Number of compilations."""
-    clock_offset_ps: int | None
+    shared_collectives: int
+    """Number of collectives that it shares with other hosts."""
+    last_count: int | None
+    """Number of these at which it arrived last, beyond the clocks' uncertainty; `null` where `clock_offset_ps` is."""
+    last_share: Annotated[float | None, Head("Last in")]
+    """`last_count` / `shared_collectives`; `null` where `clock_offset_ps` is, or if it shares none."""
+    others_wait_ps: Annotated[int | None, Head("Others wait", unit_basis="sum")]
+    """How long the other hosts waited for it; `null` where `clock_offset_ps` is."""
+    waits_ps: int | None
+    """How long it waited for other hosts; `null` where `clock_offset_ps` is."""
+    difference: Annotated[Difference | None, Head("Differs most")]
+    """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more. For a cut
+    file it is `unrecorded`, whatever the difference."""
+    clock_offset_ps: Annotated[int | None, Head("Clock offset, µs", "number")]
     """How far its clock is ahead of the session's, from shared collectives; `null` if that is not known."""
     residual_ps: int | None
     """Uncertainty of the clock's offset, which is not given if this is too large; `null` if too few collectives are
     shared to know it."""
     drift_ppm: float | None
     """How much faster its clock runs, in parts per million; `null` where `clock_offset_ps` is."""
-    shared_collectives: int
-    """Number of collectives that it shares with other hosts."""
-    last_count: int | None
-    """Number of these at which it arrived last, beyond the clocks' uncertainty; `null` where `clock_offset_ps` is."""
-    last_share: float | None
-    """`last_count` / `shared_collectives`; `null` where `clock_offset_ps` is, or if it shares none."""
-    others_wait_ps: int | None
-    """How long the other hosts waited for it; `null` where `clock_offset_ps` is."""
-    waits_ps: int | None
-    """How long it waited for other hosts; `null` where `clock_offset_ps` is."""
-    difference: Difference | None
-    """Where its mean step differs most from the median host's; `null` without a difference of 150 µs or more. For a cut
-    file it is `unrecorded`, whatever the difference."""

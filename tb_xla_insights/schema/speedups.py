@@ -23,7 +23,7 @@ class LazyDynamoStep(TypedDict):
     """Device time of a step, per core; `null` without steps or runs."""
     wall_ps: Annotated[int | None, Head("Wall", "ms")]
     """Duration of a step; `null` without steps."""
-    executions: Annotated[float | None, Head("Executions", "number")]
+    executions: Annotated[float | None, Head("Executions")]
     """Launches in a step; `null` without steps."""
 
 
@@ -57,7 +57,7 @@ class LazyDynamoProgram(TypedDict):
     """What launched it."""
     count: int
     """Number of runs."""
-    per_step: Annotated[float | None, Head("Per step", "number")]
+    per_step: Annotated[float | None, Head("Per step")]
     """Number of launches per step; `null` without steps."""
     host_ps: Annotated[int | None, Head("Host", "ms")]
     """Host time; `null` if no launch is known."""
@@ -145,7 +145,7 @@ class PairValue(TypedDict):
 class PairRow(TypedDict):
     """One model of a speed-up table."""
 
-    model: str
+    model: Annotated[str, Head("Model")]
     """Name of the model."""
     speedups: list[float | None]
     """A value per column; `null` where the file has none."""

@@ -19,18 +19,16 @@ class Step(TypedDict):
     """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
-    number: Annotated[int | None, Head("Step")]
-    """Number that the program gave it; `null` without one."""
     source: StepSource
     """What the steps of this capture are found by."""
+    number: Annotated[int | None, Head("Step", "text")]
+    """Number that the program gave it; `null` without one."""
     host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
     start_ps: Annotated[int, Head("Start", "ms", priority=1)]
     """Start of the step."""
     duration_ps: Annotated[int, Head("Time")]
     """Duration of the step."""
-    host_ps: Annotated[ByClass, Head("What the host did", "by class")]
-    """What the driving thread did; adds up to `duration_ps`."""
     device_busy_ps: Annotated[int, Head("Launched work (busiest core)")]
     """Work of the busiest core on what the step launched, whenever it ran; if the steps come from a device, its work
     during the step."""
@@ -46,6 +44,8 @@ class Step(TypedDict):
     """Number of input syncs: executions that compute the inputs of a dynamo execution."""
     from_device: Annotated[int, Head("Reads", priority=3)]
     """Number of reads from the device on the driving thread."""
+    host_ps: Annotated[ByClass, Head("What the host did")]
+    """What the driving thread did; adds up to `duration_ps`."""
 
 
 class StepTimes(TypedDict):

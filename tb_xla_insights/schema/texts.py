@@ -79,9 +79,9 @@ class MetricsAgainstTrace(TypedDict):
 
     operation: Annotated[Counted, Head("What")]
     """What is counted."""
-    metrics: Annotated[int | None, Head("Report", "count")]
+    metrics: Annotated[int | None, Head("Report")]
     """Count in the report; `null` where it has none."""
-    since_earlier_report: Annotated[int | None, Head("During the capture", "count")]
+    since_earlier_report: Annotated[int | None, Head("During the capture")]
     """Count since the earlier report, so during the capture; `null` without an earlier report."""
     trace: Annotated[int, Head("Trace")]
     """Count in the trace."""

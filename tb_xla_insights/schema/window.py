@@ -25,22 +25,27 @@ class OmittedRows(TypedDict):
 class OpTime(TypedDict):
     """Own time of one op."""
 
-    op: str
+    op: Annotated[str, Head("Op", "code")]
     """Name of the op."""
-    count: int
+    count: Annotated[int, Head("Count", "number")]
     """Number of events."""
-    self_ps: int
+    self_ps: Annotated[int, Head("Own time")]
     """Own time in the window."""
 
 
-EventClass = TypedDict("EventClass", {"class": ClassName | None})
+EventClass = TypedDict("EventClass", {"class": Annotated[ClassName | None, Head("Class", priority=1)]})
 
 
-class EventTime(EventClass):
+class EventName(TypedDict):
+    """The events of one name."""
+
+    name: Annotated[str, Head("Event")]
+    """Name of the events."""
+
+
+class EventTime(EventName, EventClass):
     """Own time of the events of one name on one thread."""
 
-    name: str
-    """Name of the events."""
     count: int
     """Number of events."""
     self_ps: int
@@ -66,11 +71,9 @@ class LongestEvent(EventClass):
     """Duration."""
 
 
-class NameTime(EventClass):
+class NameTime(EventName, EventClass):
     """Time of the events of one name on all threads."""
 
-    name: Annotated[str, Head("Event")]
-    """Name of the events."""
     count: Annotated[int, Head("Count", priority=2)]
     """Number of events."""
     total_ps: Annotated[int, Head("Total", priority=3)]
@@ -109,7 +112,7 @@ class WindowThread(TypedDict):
     """Time with any event."""
     events: Annotated[int, Head("Events", priority=4)]
     """Number of events."""
-    by_class_ps: Annotated[ByClass, Head("By class", "by class", priority=1)]
+    by_class_ps: Annotated[ByClass, Head("By class", priority=1)]
     """Time by class; with `no_class_ps` it adds up to `busy_ps`."""
     no_class_ps: int
     """Time of events without a class."""

@@ -15,17 +15,19 @@ PHASES = table(
     note="all cores; in an execution: runs of phases, and phases",
 )
 
-UNANNOTATED_OPS = table("Device time without an annotation", UnannotatedOp, order="op device_ps state source")
+UNANNOTATED_OPS = table("Device time without an annotation", UnannotatedOp)
 
-SHARED_OPS = table("Ops of several annotations", SharedOp, order="op device_ps parts source")
+SHARED_OPS = table("Ops of several annotations", SharedOp)
 
 WORK_BY_ANNOTATION = table(
     "Device work by annotation",
     WorkTree,
-    {
-        "self_ps": Column("share", "Share", "share", derived=True),
-        "share": Column("other_ps", "Not computing", "time", priority=1, derived=True),
-        "other_ps": Column("tflops_per_s", "TFLOP/s", "number", priority=4, derived=True),
+    derived={
+        "self_ps": [
+            Column("share", "Share", "share"),
+            Column("other_ps", "Not computing", "time", priority=1),
+            Column("tflops_per_s", "TFLOP/s", "number", priority=4),
+        ]
     },
     note="all cores; rates: while it computes",
 )
@@ -33,10 +35,11 @@ WORK_BY_ANNOTATION = table(
 WORK_BY_OP = table(
     "Device work by op",
     Op,
-    {
-        "self_ps": Column("share", "Share", "share", derived=True),
-        "share": Column("tflops_per_s", "TFLOP/s", "number", priority=4, derived=True),
+    derived={
+        "self_ps": [
+            Column("share", "Share", "share"),
+            Column("tflops_per_s", "TFLOP/s", "number", priority=4),
+        ]
     },
-    order="op category annotation executions self_ps flops_share bytes_share bound_by source",
     note="all cores",
 )

@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tb_xla_insights.schema.compare import ComparedOp, ComparedWork
-from tb_xla_insights.schema.differences import Measure
-from tb_xla_insights.schema.speedups import IdleBetweenPrograms, LazyDynamoProgram, LazyDynamoStep
+from tb_xla_insights.schema.differences import Measure, TestedTimePair
+from tb_xla_insights.schema.speedups import IdleBetweenPrograms, LazyDynamoProgram, LazyDynamoStep, PairRow
 from tb_xla_insights.tables.definition import Column, Definition, table
 
-MEASURES = table("Differences", Measure, order="label a b ratio verdict")
+MEASURES = table("Differences", Measure)
 
 
 def differences(title: str, head: str) -> Definition:
     """Times of both sessions and their differences; `head` is the heading of the first column, the name of a row."""
-    return Definition(
-        title,
-        (
-            Column("name", head, derived=True),
-            Column("a_ps", "A", "time"),
-            Column("b_ps", "B", "time"),
-            Column("difference_ps", "B − A", "change", priority=1),
-            Column("ratio", "B / A", "number"),
-            Column("verdict", ""),
-        ),
-    )
+    return table(title, TestedTimePair, Column("name", head, derived=True))
 
 
 CLASS_DIFFERENCES = differences("Host time per step", "Class")
@@ -35,23 +25,14 @@ OVERHEAD_DIFFERENCES = differences("Overhead of a run", "Program")
 COMPILE_DIFFERENCES = differences("Compilations", "Module")
 
 # The unit in the titles of the following tables is a step or a run.
-ANNOTATION_DIFFERENCES = table(
-    "Device time per {unit} and core, by annotation",
-    ComparedWork,
-    order="path a_ps b_ps difference_ps of_step ratio presence verdict",
-)
+ANNOTATION_DIFFERENCES = table("Device time per {unit} and core, by annotation", ComparedWork)
 
-OP_DIFFERENCES = table(
-    "Device time per {unit} and core, by op",
-    ComparedOp,
-    {None: Column("name", "Op", "code")},
-    order="annotation a_ps b_ps difference_ps of_step ratio presence verdict",
-)
+OP_DIFFERENCES = table("Device time per {unit} and core, by op", ComparedOp, Column("name", "Op", "code"))
 
 LAZY_DYNAMO_STEPS = table(
     "Lazy against dynamo, per step",
     LazyDynamoStep,
-    {None: Column("kind", "Session", derived=True)},
+    Column("kind", "Session", derived=True),
     note="device: the runs’ time on a core",
 )
 
@@ -62,7 +43,7 @@ LAZY_DYNAMO_EXECUTIONS = table(
 BETWEEN_EXECUTIONS = table("Between executions on a core", IdleBetweenPrograms)
 
 
-PAIRS = Definition("Speed-up over pairs, A / B", (Column("model", "Model"),))
+PAIRS = table("Speed-up over pairs, A / B", PairRow)
 
 
 def pair_table(columns: Sequence[str]) -> Definition:

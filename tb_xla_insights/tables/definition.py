@@ -6,13 +6,15 @@ can draw, such as bars, and leaves out columns that its rows do not have.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, get_type_hints
 
 from tb_xla_insights import units
-from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.catalog.classes import ClassName, label
 from tb_xla_insights.columns.head import LAST_PRIORITY, Head, Unit
+from tb_xla_insights.schema.common import ByClass
 
 Row = Mapping[str, Any]
 
@@ -129,34 +131,36 @@ class Definition:
 def table(
     title: str,
     row_type: Any,
-    more: Mapping[str | None, Column] | None = None,
+    *first: Column,
+    derived: Mapping[str, Sequence[Column]] | None = None,
     note: str = "",
-    order: str = "",
 ) -> Definition:
-    """The table of a row type: its columns that have a heading, in their order or in `order`. `more`: further columns,
-    by the key of the column that each follows, such as those that the views compute."""
-    more = more or {}
-    heads = {
-        key: column
-        for key, hint in get_type_hints(row_type, include_extras=True).items()
-        for column in _columns(key, hint)
-    }
-    columns: list[Column] = [more[None]] if None in more else []
-    for key in order.split() or heads:
-        columns.append(heads[key])
-        while columns[-1].key in more:
-            columns.append(more[columns[-1].key])
+    """The table of a row type: further columns first, then those of its keys that have a heading, in the order of their
+    declaration. `derived`: columns that the views compute, by the key of the column that they follow."""
+    columns = [*first, *_declared_columns(row_type)]
+    for key, followers in (derived or {}).items():
+        place = [column.key for column in columns].index(key) + 1
+        columns[place:place] = [replace(column, derived=True) for column in followers]
     return Definition(title, tuple(columns), note)
 
 
-def _columns(key: str, hint: Any) -> Iterable[Column]:
-    for head in getattr(hint, "__metadata__", ()):
-        if isinstance(head, Head):
-            unit = head.unit or _implied_unit(key, hint.__origin__)
-            yield Column(key, head.text, unit, head.priority, unit_basis=head.unit_basis)
+def _declared_columns(row_type: Any) -> Iterable[Column]:
+    for key, hint in get_type_hints(row_type, include_extras=True).items():
+        for head in getattr(hint, "__metadata__", ()):
+            if isinstance(head, Head):
+                unit = head.unit or _implied_unit(key, hint.__origin__)
+                yield Column(key, head.text, unit, head.priority, unit_basis=head.unit_basis)
+
+
+_UNIT_OF_ENDING: Mapping[str, Unit] = {
+    "_ps": "time", "share": "share", "duty_cycle": "share", "bytes": "bytes", "bytes_per_step": "bytes"
+}  # fmt: skip
+_UNIT_OF_TYPE: Mapping[Any, Unit] = {ClassName: "class", int: "count", float: "number"}
 
 
 def _implied_unit(key: str, kind: Any) -> Unit:
-    if key.endswith("_ps"):
-        return "time"
-    return "share" if key.endswith("share") else "count" if kind is int else "text"
+    if kind == ByClass:
+        return "by class"
+    units_of_key = (unit for ending, unit in _UNIT_OF_ENDING.items() if key.endswith(ending))
+    units_of_type = (unit for known, unit in _UNIT_OF_TYPE.items() if kind in (known, known | None))
+    return next(chain(units_of_key, units_of_type), "text")

@@ -6,7 +6,7 @@ from tb_xla_insights.schema.texts import MetricsAgainstTrace
 from tb_xla_insights.tables.definition import Column, Definition, table
 
 COUNTS_AGAINST_TRACE = table(
-    "Metrics and trace", MetricsAgainstTrace, {"metrics": Column("time_ps", "Time", "ms", derived=True)}
+    "Metrics and trace", MetricsAgainstTrace, derived={"metrics": [Column("time_ps", "Time", "ms")]}
 )
 
 SESSIONS = Definition(

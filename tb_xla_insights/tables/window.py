@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.schema.window import NameTime, WindowAnnotation, WindowDevice, WindowThread
+from tb_xla_insights.schema.window import NameTime, OpTime, WindowAnnotation, WindowDevice, WindowThread
 from tb_xla_insights.tables.definition import Column, Definition, table
 
 WINDOW_CLASSES = Definition(
@@ -31,27 +31,17 @@ WINDOW_THREADS = table("Threads", WindowThread)
 WINDOW_DEVICES = table(
     "Devices",
     WindowDevice,
-    {"idle_ps": Column("outside_ps", "Before or after all runs", "time", priority=5, derived=True)},
+    derived={"idle_ps": [Column("outside_ps", "Before or after all runs", "time", priority=5)]},
     note="each core",
 )
 """Devices in a window, with their busy and idle time in it, and the rest of the window, outside of their spans."""
 
 WINDOW_ANNOTATIONS = table(
-    "Device ops by annotation", WindowAnnotation, {"self_ps": Column("share", "Share", "share", derived=True)}
+    "Device ops by annotation", WindowAnnotation, derived={"self_ps": [Column("share", "Share", "share")]}
 )
 
-WINDOW_OPS = Definition(
-    "Ops",
-    (
-        Column("device", "Device"),
-        Column("host", "Host"),
-        Column("op", "Op", "code"),
-        Column("count", "Count", "number"),
-        Column("self_ps", "Own time", "time"),
-    ),
-    note="the longest; mean per core",
+WINDOW_OPS = table(
+    "Ops", OpTime, Column("device", "Device"), Column("host", "Host"), note="the longest; mean per core"
 )
 
-WINDOW_EVENTS = table(
-    "Longest by own time", NameTime, {"name": Column("class", "Class", "class", priority=1)}
-)
+WINDOW_EVENTS = table("Longest by own time", NameTime)
