@@ -29,6 +29,7 @@ from tb_xla_insights.columns.rules import (
     union,
     whole_mean,
 )
+from tb_xla_insights.columns.shift import instant, shifted, step_index
 
 
 class Part(TypedDict):
@@ -59,6 +60,18 @@ class Sample(TypedDict):
     extra: Annotated[Extra | None, row_of(Extra)]
     ratio: Annotated[float, computed(lambda row: row["weight"] / row["runs"])]
     main: Annotated[str, of_first("parts", "name", "")]
+
+
+class Window(TypedDict):
+    start_ps: Annotated[int, instant]
+    duration_ps: int
+
+
+class Event(TypedDict):
+    name: str
+    step: Annotated[int | None, step_index]
+    windows: list[Window]
+    longest: Window | None
 
 
 numbers = st.integers(0, 9)
@@ -159,3 +172,17 @@ def test_a_column_without_a_rule_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"Unruled\.time does not say how hosts merge"):
         MergedTable(Unruled)
+
+
+def test_instants_and_indices_of_steps_shift_at_any_depth() -> None:
+    window, later_window = Window(start_ps=3, duration_ps=2), Window(start_ps=13, duration_ps=2)
+    rows: list[Event] = [
+        {"name": "a", "step": 0, "windows": [window, window], "longest": window},
+        {"name": "b", "step": None, "windows": [], "longest": None},
+    ]
+    assert shifted(list[Event], rows, by_ps=10, steps=7) == [
+        {"name": "a", "step": 7, "windows": [later_window, later_window], "longest": later_window},
+        {"name": "b", "step": None, "windows": [], "longest": None},
+    ]
+    assert rows[0]["windows"] == [Window(start_ps=3, duration_ps=2)] * 2
+    assert shifted(list[Event], rows) is rows

@@ -19,16 +19,18 @@ from test_report_random import any_gpus, any_session
 
 from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS
 from tb_xla_insights.columns.merge import MergedTable
+from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.columns.weighted import weighted_mean, weighted_median
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.merge.sections import shifted, shifted_finding
+from tb_xla_insights.report.merge.sections import shifted_finding
 from tb_xla_insights.report.merge.small_keys import merge_compiles
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.launches import Program
+from tb_xla_insights.schema.report import HostReport
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
@@ -60,13 +62,6 @@ def summaries_of_seed(seed: int) -> list[HostSummary]:
 def test_hosts_are_ordered_by_the_numbers_in_their_names() -> None:
     names = ["w-10", "w-2", "a", "w-2-b", "w-1", "10", "9"]
     assert sorted(names, key=natural_key) == ["9", "10", "a", "w-1", "w-2", "w-2-b", "w-10"]
-
-
-def test_only_instants_are_shifted() -> None:
-    before = {"start_ps": 5, "duration_ps": 7, "rows": [{"end_ps": 9, "start_ps": None}], "name": "x"}
-    assert shifted(before, 10) == {
-        "start_ps": 15, "duration_ps": 7, "rows": [{"end_ps": 19, "start_ps": None}], "name": "x",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -106,13 +101,13 @@ def test_one_host_has_its_own_report(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
-    """`shifted` finds every instant in a host's document."""
+    """Every instant in a host's document is declared as one."""
     later = 30_000_000
     (first,) = summaries_of(session(random_hosts(seed).traces[0]), all_gaps=True)
     trace = random_hosts(seed).traces[0]
     trace.shift(later)
     (second,) = summaries_of(session(trace), all_gaps=True)
-    expected = shifted(first.document, later)
+    expected: Any = shifted(HostReport, first.document, later)
     expected["session"] |= {
         name: second.document["session"][name] for name in ("start_unix_ns", "duration_ps")
     }
@@ -339,8 +334,9 @@ def test_all_instants_of_a_real_report_shift(name: str) -> None:
     trace = demo(name)
     trace.shift(7_000_000)
     (second,) = (dict[str, Any](summary.document) for summary in summaries_of(session(trace)))
+    expected = shifted(HostReport, first, 7_000_000)
     for key in first.keys() - {"session", "devices", "step_idle"}:
-        assert shifted(first[key], 7_000_000) == second[key], key
+        assert expected[key] == second[key], key
 
 
 def test_real_hosts(shared_traces: Path) -> None:

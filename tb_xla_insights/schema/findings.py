@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.shift import instant
 from tb_xla_insights.schema.common import Severity
 
 VerdictSeverity = Literal["critical", "warning", "info", "good"]
@@ -14,9 +15,9 @@ VerdictSeverity = Literal["critical", "warning", "info", "good"]
 class FindingWindow(TypedDict):
     """An interval in which a finding occurs."""
 
-    start_ps: int
+    start_ps: Annotated[int, instant]
     """Start."""
-    end_ps: int
+    end_ps: Annotated[int, instant]
     """End."""
     device: str | None
     """Id of the device; `null` if it occurs on the host."""
@@ -35,6 +36,20 @@ class FindingCode(TypedDict):
     """Time in it and in the library calls below it, without other functions of the script inside it."""
     count: int
     """Number of calls."""
+
+
+class PauseStart(TypedDict):
+    """When a pause in the evidence begins."""
+
+    start_ps: Annotated[int, instant]
+    """Start."""
+
+
+class EvidenceInstants(TypedDict):
+    """The instants in the evidence of any finding."""
+
+    pauses: list[PauseStart]
+    """Of `host_pause`."""
 
 
 FindingPlace = Literal["in_step", "between_steps", "outside"]
@@ -83,7 +98,7 @@ class Finding(TypedDict):
     code: list[FindingCode]
     """What of the script lies in its time, the longest own time first: up to three functions; empty if no Python calls
     are recorded."""
-    evidence: dict[str, Any]
+    evidence: Annotated[dict[str, Any], EvidenceInstants]
     """Numbers and names behind the sentences; keys differ by finding."""
     windows: list[FindingWindow]
     """Up to 20 intervals in which it occurs; the longest first, of gaps those of which it explains most."""

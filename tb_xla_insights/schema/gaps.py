@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.columns.head import Head
 from tb_xla_insights.columns.rules import computed, counts, first, key, largest, smallest, total
+from tb_xla_insights.columns.shift import instant, step_index
 from tb_xla_insights.schema.common import ByClass
 
 GapKind = Literal["starved", "queued", "unknown"]
@@ -38,7 +39,7 @@ class LinkEvent(TypedDict):
 class Link(LinkEvent, LinkClass):
     """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
 
-    start_ps: Annotated[int, Head("From", "ms")]
+    start_ps: Annotated[int, instant, Head("From")]
     """Start, not before the gap's."""
     duration_ps: Annotated[int, Head("Time")]
     """Duration within the gap; the links of a chain add up to the gap."""
@@ -53,11 +54,11 @@ class GapPlace(TypedDict):
 
     device: Annotated[str, Head("Device")]
     """Id of the device."""
-    start_ps: Annotated[int, Head("Start", "ms", priority=4)]
+    start_ps: Annotated[int, instant, Head("Start", priority=4)]
     """Start of the gap."""
     duration_ps: Annotated[int, Head("Time")]
     """Duration of the gap."""
-    step: Annotated[int | None, Head("Step", "number")]
+    step: Annotated[int | None, step_index, Head("Step", "number")]
     """Index of the step that launched the run after it; `null` if no whole step did."""
     step_number: int | None
     """Number of that step; `null` without one."""

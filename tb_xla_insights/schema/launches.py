@@ -22,6 +22,7 @@ from tb_xla_insights.columns.rules import (
     union,
     whole_mean,
 )
+from tb_xla_insights.columns.shift import instant, step_index
 from tb_xla_insights.columns.weighted import weighted_median
 from tb_xla_insights.schema.common import ExecutionKind, Join, Spread, Sums
 
@@ -167,7 +168,7 @@ class Launching(TypedDict):
 class EarlyPlace(TypedDict):
     """What was executed early, and where."""
 
-    step: Annotated[int | None, Head("Step", "text")]
+    step: Annotated[int | None, step_index, Head("Step", "text")]
     """Index of the step; `null` outside of steps."""
     host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
@@ -193,7 +194,7 @@ class EarlyReason(TypedDict):
 class EarlyTimes(TypedDict):
     """When it was requested, and what it took."""
 
-    start_ps: Annotated[int, Head("Start", "ms", priority=1)]
+    start_ps: Annotated[int, instant, Head("Start", priority=1)]
     """Start of the synchronisation or step marker that requested it."""
     duration_ps: int
     """How long the host was held up."""
@@ -281,11 +282,11 @@ class CompilePlace(TypedDict):
     """Name of the compiled module; `null` if the capture does not record it."""
     host: Annotated[str, Head("Host", priority=8)]
     """Name of the host."""
-    step: Annotated[int | None, Head("Step", "number")]
+    step: Annotated[int | None, step_index, Head("Step", "number")]
     """Index of the step; `null` outside of steps."""
     step_number: int | None
     """Number of the step; `null` outside of steps, and if the capture does not number them."""
-    start_ps: Annotated[int, Head("Start", "ms", priority=2)]
+    start_ps: Annotated[int, instant, Head("Start", priority=2)]
     """Start of the part in the capture."""
     duration_ps: Annotated[int, Head("Time")]
     """Duration of the part in the capture."""

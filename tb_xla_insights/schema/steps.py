@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.shift import instant, step_index
 from tb_xla_insights.schema.common import ByClass
 
 StepSource = Literal["annotation", "steps_line", "step_marker", "modules"]
@@ -15,7 +16,7 @@ StepSource = Literal["annotation", "steps_line", "step_marker", "modules"]
 class Step(TypedDict):
     """One whole step of one host."""
 
-    index: int
+    index: Annotated[int, step_index]
     """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
@@ -25,7 +26,7 @@ class Step(TypedDict):
     """Number that the program gave it; `null` without one."""
     host: Annotated[str, Head("Host", priority=7)]
     """Name of the host."""
-    start_ps: Annotated[int, Head("Start", "ms", priority=1)]
+    start_ps: Annotated[int, instant, Head("Start", priority=1)]
     """Start of the step."""
     duration_ps: Annotated[int, Head("Time")]
     """Duration of the step."""

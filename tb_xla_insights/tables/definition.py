@@ -14,6 +14,7 @@ from typing import Any, Literal, get_type_hints
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import ClassName, label
 from tb_xla_insights.columns.head import LAST_PRIORITY, Head, Unit
+from tb_xla_insights.columns.shift import instant
 from tb_xla_insights.schema.common import ByClass
 
 Row = Mapping[str, Any]
@@ -148,7 +149,9 @@ def _declared_columns(row_type: Any) -> Iterable[Column]:
     for key, hint in get_type_hints(row_type, include_extras=True).items():
         for head in getattr(hint, "__metadata__", ()):
             if isinstance(head, Head):
-                unit = head.unit or _implied_unit(key, hint.__origin__)
+                unit = head.unit or (
+                    "ms" if instant in hint.__metadata__ else _implied_unit(key, hint.__origin__)
+                )
                 yield Column(key, head.text, unit, head.priority, unit_basis=head.unit_basis)
 
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from tb_xla_insights.analysis.findings import Finding, Findings
-from tb_xla_insights.report.step_rows import StepRows
+from tb_xla_insights.columns.shift import shifted
+from tb_xla_insights.schema.findings import EvidenceInstants
 
 HOST_KEYS = (
     "session", "environment", "devices", "steps", "step_idle", "early_executions", "compiles",
@@ -41,27 +42,6 @@ class HostSection:
         return sum(device["span_ps"] for device in self.rows["devices"])
 
 
-def shifted(value: Any, by_ps: int) -> Any:
-    """A part of a document with `by_ps` added to every instant: the values of `start_ps` and `end_ps` at any depth. All
-    other times are durations. Parts without an instant are not copied."""
-    if not by_ps:
-        return value
-    if isinstance(value, StepRows):
-        return value.shifted(by_ps=by_ps)
-    if isinstance(value, list):
-        rows = [shifted(item, by_ps) for item in value]
-        return value if all(new is item for new, item in zip(rows, value, strict=True)) else rows
-    if not isinstance(value, dict):
-        return value
-    changed = {}
-    for key, item in value.items():
-        is_instant = key in ("start_ps", "end_ps") and isinstance(item, int)
-        new = item + by_ps if is_instant else shifted(item, by_ps)
-        if new is not item:
-            changed[key] = new
-    return value | changed if changed else value
-
-
 def shifted_finding(finding: Finding, by_ps: int) -> Finding:
     """A finding with `by_ps` added to the instants of its windows and evidence."""
     if not by_ps:
@@ -70,4 +50,4 @@ def shifted_finding(finding: Finding, by_ps: int) -> Finding:
         replace(window, start_ps=window.start_ps + by_ps, end_ps=window.end_ps + by_ps)
         for window in finding.windows
     ]
-    return replace(finding, windows=windows, evidence=shifted(finding.evidence, by_ps))
+    return replace(finding, windows=windows, evidence=shifted(EvidenceInstants, finding.evidence, by_ps))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
 from tb_xla_insights.columns.merge import MergedTable
+from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.device_work import WorkMerger
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.errors import Diagnostic
@@ -18,7 +20,7 @@ from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
 from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
-from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted, shifted_finding
+from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted_finding
 from tb_xla_insights.report.merge.sidecars import MergedSidecars
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
 from tb_xla_insights.report.merge.tables import (
@@ -32,19 +34,15 @@ from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.schema.annotations import Propagation
 from tb_xla_insights.schema.feeding import Collective
+from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.schema.launches import Execution, Launching, Program
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.gaps import Gap
-    from tb_xla_insights.schema.launches import Compile, EarlyExecution
     from tb_xla_insights.schema.report import HostReport, Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
-
-    InStep = TypeVar("InStep", Gap, Compile, EarlyExecution)
-    """Rows with a `step`."""
 
 
 @dataclass(frozen=True)
@@ -144,12 +142,11 @@ class ReportMerger:
 
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> tuple[HostReport, Findings]:
         shifts, start_unix_ns, unknown_clocks = _time_base(hosts)
-        sections = _on_session_time_base(hosts, shifts)
-        # By the number of arrival, by which gaps refer to hosts: the shift of times and the offset of step indices.
-        offsets_of_host = {
-            host.number: offsets
-            for host, *offsets in zip(hosts, shifts, _step_offsets(sections), strict=True)
-        }
+        steps_before = accumulate((len(host.rows["steps"]) for host in hosts[:-1]), initial=0)
+        offsets = [*zip(shifts, steps_before, strict=True)]
+        sections = _sections(hosts, offsets)
+        # By the number of arrival, by which gaps refer to hosts.
+        offsets_of_host = {host.number: pair for host, pair in zip(hosts, offsets, strict=True)}
         ends = (
             section.rows["session"]["duration_ps"] + shift
             if section.rows["session"]["hosts"][0]["events"]
@@ -157,10 +154,7 @@ class ReportMerger:
             for section, shift in zip(sections, shifts, strict=True)
         )
         steps = StepRows.concatenated([section.rows["steps"] for section in sections])
-        items: list[Gap] = []
-        for number, item in self._gaps.items:
-            shift, offset = offsets_of_host[number]
-            items.append(_with_step_offset(shifted(item, shift), offset))
+        items = [shifted(Gap, item, *offsets_of_host[number]) for number, item in self._gaps.items]
         environment = small_keys.merge_environments(sections)
         duration, programs = max(ends), self._programs.rows(order_by="device_ps")
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
@@ -239,42 +233,21 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
     return [shift or 0 for shift in shifts], session_start(bases), unknown_clocks
 
 
-def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostSection]:
-    """The hosts' rows on the session's time base, with the session's step indices and the hosts' numbers in it."""
-    sections = [
-        HostSection(
-            number,
-            host.name,
-            shifted(host.rows, shift),
-            replace(
-                host.findings, found=[shifted_finding(finding, shift) for finding in host.findings.found]
-            ),
-        )
-        for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
-    ]
-    result = []
-    for number, (section, offset) in enumerate(zip(sections, _step_offsets(sections), strict=True)):
-        rows = dict(section.rows)
-        rows["steps"] = rows["steps"].shifted(steps=offset)
-        rows["early_executions"] = [_with_step_offset(row, offset) for row in rows["early_executions"]]
-        rows["compiles"] = [
-            _with_step_offset(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
-            for row in rows["compiles"]
+def _sections(hosts: list[_Host], offsets: list[tuple[int, int]]) -> list[HostSection]:
+    """The hosts' rows on the session's time base, with the session's step indices and the hosts' numbers in it.
+    `offsets`: of each host, the shift of its times and the number of steps of all hosts before it."""
+    from tb_xla_insights.schema.report import HostReport  # takes 5 ms, for sessions of several hosts only
+
+    sections = []
+    for number, (host, (by_ps, steps)) in enumerate(zip(hosts, offsets, strict=True)):
+        rows = shifted(HostReport, host.rows, by_ps, steps)
+        compiles = [
+            row | {"event": f"{number}.{row['event'].rpartition('.')[2]}"} for row in rows["compiles"]
         ]
-        result.append(replace(section, rows=rows))
-    return result
-
-
-def _step_offsets(sections: list[HostSection]) -> list[int]:
-    """The number of steps of all hosts before each host."""
-    offsets = [0]
-    for section in sections[:-1]:
-        offsets.append(offsets[-1] + section.steps)
-    return offsets
-
-
-def _with_step_offset(row: InStep, offset: int) -> InStep:
-    return row if row["step"] is None else {**row, "step": row["step"] + offset}
+        found = [shifted_finding(finding, by_ps) for finding in host.findings.found]
+        findings = replace(host.findings, found=found)
+        sections.append(HostSection(number, host.name, {**rows, "compiles": compiles}, findings))
+    return sections
 
 
 def _skipped_hosts_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
