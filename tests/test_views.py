@@ -200,7 +200,7 @@ class TestChoiceOfDevices:
 
     def test_an_unknown_device_has_no_executions(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, None, ["nowhere"])
-        assert (view["executions"], view["between"], view["lead"], view["fixed"]) == ([], [], None, None)
+        assert (view["executions"], view["between"], view["lead"], view["reading"]) == ([], [], None, "")
 
 
 def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionTrace) -> None:

@@ -5,7 +5,7 @@ import { legend } from '../lib/classes.js';
 import { timeText } from '../lib/format.js';
 
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
-/** @typedef {import('./costs.js').CostName} CostName */
+/** @typedef {import('./cards.js').CostName} CostName */
 
 /** What host time consists of, each with its class in the style sheet. @type {[CostName, string, string][]} */
 const COST_MARKS = [

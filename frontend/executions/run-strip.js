@@ -30,7 +30,7 @@ import { maximum, minimum } from '../lib/totals.js';
  * @property {(state: import('../lib/link.js').LinkState) => void} open shows a window of the session's timeline
  */
 /** @typedef {import('../lib/routes').Executions} Executions */
-/** @typedef {{name: string, answer: Executions}} OtherSession */
+/** A session of the view, which may have two. @typedef {{name: string, answer: Executions}} Source */
 
 const MAX_HOST_ROWS = 4;
 const HOST_ROW_PX = 20;
@@ -68,9 +68,9 @@ export function createRunStrip(app, chooseStep) {
   /**
    * @param {Executions} answer
    * @param {import('../lib/types').Ready} session
-   * @param {OtherSession|null} [other] a second session, drawn with its own step on the device of that step's first run
+   * @param {Source} [other] a second session, drawn with its own step on the device of that step's first run
    */
-  function draw(answer, session, other = null) {
+  function draw(answer, session, other) {
     const withRuns = new Set(runsOf(answer).map((run) => run.device));
     const devices = session.devices.map(({ id }) => id).filter((id) => withRuns.has(id));
     if (!devices.includes(device)) [device = ''] = devices;

@@ -1,7 +1,7 @@
 /** The Executions view: host time of each program's runs, and the device's share of it. */
 
 import { fill, h, labelledSelect } from '../lib/dom.js';
-import { columnUnit, maximum, total } from '../lib/totals.js';
+import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { chosenDevices } from '../lib/devices.js';
 import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
@@ -23,16 +23,16 @@ import { TABLES } from '../lib/table-definitions.js';
 import { linkedOrder, sortableTable, sumText } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
-import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
+import { betweenCard, causesCard, COSTS, kindsCard, readingCard } from './cards.js';
 import { costBar, costLegend, joinTitle } from './cells.js';
-import { COSTS, costOf, knownRuns, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
-/** @typedef {import('./costs.js').Basis} Basis */
-/** @typedef {import('./costs.js').CostName} CostName */
+/** What costs refer to. @typedef {keyof import('../lib/routes').CostsByBasis} Basis */
+/** @typedef {import('./cards.js').CostName} CostName */
+/** @typedef {import('./run-strip.js').Source} Source */
 
 /** @type {[Basis, string][]} */
 const BASES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
@@ -47,15 +47,10 @@ export function executionsView(app) {
   let session;
   /** @type {Basis} */
   let basis = 'run';
-  /** The open session, and the second one of the link. @type {import('./costs.js').SessionCosts[]} */
+  /** The open session, and the second one of the link. @type {Source[]} */
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let comparison = null;
-  /**
-   * The second session's executions, drawn below those of the open one.
-   * @type {import('./run-strip.js').OtherSession|null}
-   */
-  let otherSession = null;
   /** @type {ReturnType<typeof sortableTable>|null} */
   let overheadTable = null;
   const aside = h('div', { class: 'side' });
@@ -83,7 +78,7 @@ export function executionsView(app) {
     try {
       const next = await stepChannel.get({ session: requested.session.name, step, ...deviceQuery(requested) });
       answer = { ...answer, runs: next.runs, step: next.step };
-      strip.draw(answer, requested, otherSession);
+      strip.draw(answer, requested, sources[1]);
       drawTable();
     } catch (error) {
       ifOpen(requested.session.name, () => app.reportError('executions', error));
@@ -146,7 +141,7 @@ export function executionsView(app) {
     );
     drawAside();
     drawTable();
-    strip.draw(answer, session, otherSession);
+    strip.draw(answer, session, sources[1]);
     return 'ready';
   }
 
@@ -168,7 +163,6 @@ export function executionsView(app) {
     if ((sources[1]?.name ?? '') === (otherName ?? '')) return;
     sources = [openSource];
     comparison = null;
-    otherSession = null;
     const isCurrent = () => sources[0] === openSource && app.link.state.c === linkedName;
     try {
       if (otherName) {
@@ -177,9 +171,7 @@ export function executionsView(app) {
         const otherAnswer = await get('executions', { session: otherName });
         if (!isCurrent()) return;
         comparison = next;
-        otherSession = { name: otherName, answer: otherAnswer };
-        const { executions, core_steps } = otherAnswer;
-        sources = [openSource, { name: otherName, rows: executions, coreSteps: core_steps }];
+        sources = [openSource, { name: otherName, answer: otherAnswer }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -187,31 +179,28 @@ export function executionsView(app) {
     }
     drawAside();
     drawTable();
-    strip.draw(answer, session, otherSession);
+    strip.draw(answer, session, sources[1]);
   }
 
   function drawTable() {
-    const sourceOf = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
-    const executions = sources.flatMap(({ rows }) => rows);
-    const costOfRow = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
-      costOf([row], key, basis, sourceOf.get(row)?.coreSteps);
-    const barEnd = (/** @type {ExecutionRow} */ row) => costOfRow(row, 'host_ps') ?? costOfRow(row, 'device_ps') ?? 0;
+    const sourceOf = new Map(
+      sources.flatMap((source) => source.answer.executions.map((row) => [row, source])),
+    );
+    const executions = [...sourceOf.keys()];
+    const costsOf = (/** @type {Pick<ExecutionRow, 'costs'>} */ { costs }) => costs[basis] ?? costs.total;
+    const barEnd = (/** @type {ExecutionRow} */ row) => costsOf(row).host_ps ?? costsOf(row).device_ps;
     const unit = columnUnit(executions, barEnd);
     const longest = maximum(executions.map(barEnd));
-    const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
-      const rows = source.rows.filter((row) => row.kind === kind);
-      return { rows, text: groupText(kind, rows, source) };
-    }));
+    const groups = sources.flatMap((source) => Object.entries(source.answer.kinds).map(([kind, sums]) => ({
+      rows: source.answer.executions.filter((row) => row.kind === kind),
+      text: groupText(kind, sums, source),
+    })));
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
-    const sum = sumCosts(openSource.rows);
-    const costOfAll = (/** @type {CostName} */ key) => costOf(openSource.rows, key, basis, openSource.coreSteps);
-    const overheadShare = (/** @type {ExecutionRow[]} */ rows) => {
-      const [overhead_ps, host_ps] = [costOf(rows, 'overhead_ps', 'run'), costOf(rows, 'host_ps', 'run')];
-      return overhead_ps != null && host_ps ? overhead_ps / host_ps : null;
-    };
+    const { all } = openSource.answer;
     /** The spread of a cost; null of a single run. @param {ExecutionRow} row @param {CostName} key */
-    const spreadOf = (row, key) => ((key === 'device_ps' ? row.count : knownRuns(row)) > 1 ? row.spread[key] : null);
+    const spreadOf = ({ count: runs, joins, spread }, key) =>
+      (key === 'device_ps' ? runs : runs - (joins.none ?? 0)) > 1 ? spread[key] : null;
     const showsRanges = basis === 'run' && executions.some((row) => row.count > 1);
     const hasRange = (/** @type {CostName} */ key) => showsRanges && (key === 'device_ps' || key === 'overhead_ps');
     /**
@@ -223,9 +212,9 @@ export function executionsView(app) {
       const column = definedColumn(TABLES.executions[key], {
         key,
         timeUnit: unit,
-        field: (/** @type {ExecutionRow} */ row) => costOfRow(row, key),
+        field: (/** @type {ExecutionRow} */ row) => costsOf(row)[key],
         cell: (row) => {
-          const content = text(costOfRow(row, key));
+          const content = text(costsOf(row)[key]);
           if (key === 'host_ps' && sourceOf.get(row) === openSource) return link(content, () => goToRun(row));
           return key === 'overhead_ps' ? h('b', null, content) : content;
         },
@@ -270,14 +259,11 @@ export function executionsView(app) {
         definedColumn(TABLES.executions.launches),
         definedColumn(TABLES.executions.count),
         ...COSTS.flatMap(costColumns),
-        definedColumn(TABLES.executions.overhead_share, {
-          key: 'share',
-          field: (/** @type {ExecutionRow} */ row) => overheadShare([row]),
-        }),
+        definedColumn(TABLES.executions.overhead_share, { key: 'share' }),
         {
           head: `Device, queue and overhead, 0 – ${digits(longest / unit.ps, longest / unit.ps < 10 ? 1 : 0)}` +
             `\u202f${unit.name}`,
-          cell: (row) => costBar(row, (key) => (costOfRow(row, key) ?? 0) / longest),
+          cell: (row) => costBar(row, (key) => (costsOf(row)[key] ?? 0) / longest),
         },
         definedColumn(TABLES.executions.join, {
           title: joinTitle,
@@ -287,20 +273,20 @@ export function executionsView(app) {
       foot: [
         (sources.length > 1 ? 'This session' : 'All') +
           (basis === 'run' ? ', mean of a run' : basis === 'step' ? ', per step and core' : ''),
-        sumText(count(sum.launches)),
-        sumText(count(sum.count)),
+        sumText(count(all.launches)),
+        sumText(count(all.count)),
         ...COSTS.flatMap((key) => {
-          const ps = costOfAll(key);
+          const ps = costsOf(all)[key];
           return [
             h(
               'span',
-              { 'data-ps': ps === null ? null : Math.round(ps), class: basis === 'total' && 'sum' },
+              { 'data-ps': ps, class: basis === 'total' && 'sum' },
               timeCell(ps, unit),
             ),
             ...(hasRange(key) ? [''] : []),
           ];
         }),
-        share(overheadShare(openSource.rows)),
+        share(all.overhead_share),
         '',
         '',
       ],
@@ -355,14 +341,13 @@ export function executionsView(app) {
     }
   }
 
-  /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').SessionCosts} source */
-  function groupText(kind, rows, { name, coreSteps }) {
-    const perStep = total(rows, 'per_step');
+  /** @param {string} kind @param {import('../lib/routes').ExecutionSums} sums @param {Source} source */
+  function groupText(kind, { programs, per_step: perStep }, { name, answer: { core_steps } }) {
     return [
       kind,
       sources.length > 1 ? name : '',
-      plural(rows.length, 'program'),
-      coreSteps
+      plural(programs, 'program'),
+      core_steps
         ? `${digits(perStep, Number.isInteger(perStep) ? 0 : 1)} ${perStep === 1 ? 'execution' : 'executions'} per step`
         : '',
     ]
@@ -375,9 +360,8 @@ export function executionsView(app) {
     answer = next;
     defaultStep = next.step ?? -1;
     session = nextSession;
-    sources = [{ name: nextSession.session.name, rows: next.executions, coreSteps: next.core_steps }];
+    sources = [{ name: nextSession.session.name, answer: next }];
     comparison = null;
-    otherSession = null;
     void fetchCompared();
     const state = draw();
     drawLinkedStep();

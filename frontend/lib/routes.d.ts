@@ -658,6 +658,28 @@ export interface Compiles {
   how_to_record_causes: string;
 }
 
+/** Host time of executions and its three parts; all but the device's are `null` if no launch is known. */
+export interface Costs {
+  /** Sum of the others. */
+  host_ps: number | null;
+  /** Device time. */
+  device_ps: number;
+  /** Queue time. */
+  queue_ps: number | null;
+  /** Overhead. */
+  overhead_ps: number | null;
+}
+
+/** Costs of the runs of one program or several. In means, runs whose launch is not known count as the mean of their program's others; totals lack their queue time and overhead. */
+export interface CostsByBasis {
+  /** Means of a run. */
+  run: Costs;
+  /** Of a whole step on a core; `null` if no whole step launched a run. */
+  step: Costs | null;
+  /** Sums over all runs. */
+  total: Costs;
+}
+
 /** The counts of a metrics report beside the capture. */
 export interface CountedMetrics {
   /** Name of the file. */
@@ -1040,10 +1062,30 @@ export interface ExecutionRow {
   joins: Partial<Record<Join, number>>;
   /** Why it was executed, from a debug log beside the capture. */
   causes: Cause[];
+  /** Costs of its runs. */
+  costs: CostsByBasis;
+  /** Overhead of the mean run as a share of its host time; `null` if no launch is known. */
+  overhead_share: number | null;
   /** How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each. */
   join: string;
   /** Number of runs that a whole step launches on a core: the factor from the mean of a run to that of a step and core. 0 if no whole step launched a run. */
   per_step: number;
+}
+
+/** Sums over programs. */
+export interface ExecutionSums {
+  /** Number of programs. */
+  programs: number;
+  /** Number of execute calls; a call that runs on several cores counts once. */
+  launches: number;
+  /** Number of runs; one per core. */
+  count: number;
+  /** Number of runs that a whole step launches on a core. */
+  per_step: number;
+  /** Costs of all runs together. */
+  costs: CostsByBasis;
+  /** Overhead of the mean run as a share of its host time; `null` if no launch is known. */
+  overhead_share: number | null;
 }
 
 /** `data/executions`: what the host launches. */
@@ -1051,17 +1093,21 @@ export interface Executions {
   /** The programs. */
   executions: ExecutionRow[];
   /** Sums of the programs, by what launched them. */
-  kinds: Partial<Record<ExecutionKind, Sums>>;
+  kinds: Partial<Record<ExecutionKind, ExecutionSums>>;
+  /** Sums of all programs. */
+  all: ExecutionSums;
   /** Whole steps times cores; `null` if no whole step launched a run. */
   core_steps: number | null;
-  /** Fixed cost of an execution; `null` where there are fewer than three runs to fit. */
-  fixed: FixedCost | null;
+  /** What the costs say. */
+  reading: string;
+  /** What fewer executions would save; at most two cases. */
+  savings: Saving[];
   /** Idle time between programs that follow each other on a core; at most 50 pairs, most time first. */
   between: IdleBetweenPrograms[];
   /** Number of pairs of programs that follow each other. */
   between_count: number;
   /** How far the host runs ahead of the device; `null` if no run but each core's first one has a known enqueuing. */
-  lead: Lead | null;
+  lead: string | null;
   /** The hosts that the answer covers; absent once all hosts are read. */
   partial?: HostCounts;
   /** The numbers of all steps; the index where a step has no number. */
@@ -1190,16 +1236,6 @@ export interface FindingWindow {
   end_ps: number;
   /** Id of the device; `null` if it occurs on the host. */
   device: string | null;
-}
-
-/** Fixed cost of an execution: the intercept of a robust line that fits the overhead of runs to their device time. */
-export interface FixedCost {
-  /** Overhead of a run at a device time of 0. */
-  fixed_ps: number;
-  /** Slope of the line: additional overhead per device time. */
-  slope: number;
-  /** Number of runs that the line fits: those that did not queue, or all where most did. */
-  runs: number;
 }
 
 /** `data/gap`: one gap, and why it ended. */
@@ -1818,20 +1854,6 @@ export interface LazyDynamoSteps {
   a: LazyDynamoStep;
   /** B. */
   b: LazyDynamoStep;
-}
-
-/** How far the host runs ahead of the device: from the instant at which a run is enqueued until its core has done all earlier work; negative where the core had nothing left to do. */
-export interface Lead {
-  /** Median. */
-  median_ps: number;
-  /** Mean. */
-  mean_ps: number;
-  /** Minimum. */
-  min_ps: number;
-  /** Maximum. */
-  max_ps: number;
-  /** Number of runs. */
-  runs: number;
 }
 
 /** A host that is not part of the mean step. */
@@ -2662,6 +2684,16 @@ export interface SamplesPerSecond {
   median: number;
   /** By the mean step. */
   mean: number;
+}
+
+/** What fewer executions would save: overhead per step and core, in total without steps. */
+export interface Saving {
+  /** What would change. */
+  name: string;
+  /** Overhead now. */
+  now_ps: number;
+  /** Overhead then. */
+  then_ps: number;
 }
 
 /** `data/search`: the events whose name contains a text. */

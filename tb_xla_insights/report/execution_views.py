@@ -14,13 +14,14 @@ from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES, WAIT
-from tb_xla_insights.columns.merge import merged_by
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.default_step import default_step
+from tb_xla_insights.report.execution_costs import execution_sums, reading_text, savings
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import launching as launching_of
 from tb_xla_insights.report.host_document import program_rows
+from tb_xla_insights.report.launch_text import lead_text
 from tb_xla_insights.report.view_data import (
     IdleBetween,
     count_runs,
@@ -30,11 +31,10 @@ from tb_xla_insights.report.view_data import (
     sum_of_runs,
     view_data_of_hosts,
 )
-from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, RunColumns
+    from tb_xla_insights.schema.executions_route import ExecutionRow, Executions, ExecutionTables, RunColumns
     from tb_xla_insights.schema.launches import Launching, Program
     from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
@@ -51,9 +51,9 @@ _DeviceIds = frozenset[str] | None
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
 ) -> Executions:
-    """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text), their sums
-    by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the first
-    _MAX_RUNS runs of one step with their number.
+    """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text) with their
+    costs, their sums by kind, what these say, the idle time between programs, how far the host runs ahead, and the
+    first _MAX_RUNS runs of one step with their number.
 
     `step` is an index into the report's `steps` (None: the one of `default_step`, of the hosts of `devices`). `devices`
     (ids; `HOST/*` are all devices of a host) restricts everything to the runs on these devices. Means per step and core
@@ -72,18 +72,20 @@ def executions(
         else [device for device in session.devices if device.id in devices or f"{device.host}/*" in devices]
     )
     device_ids = None if chosen is None else frozenset(device.id for device in chosen)
-    sums = _cached_executions(session, device_ids)
+    tables = _cached_executions(session, device_ids)
     hosts = None if chosen is None else {device.host for device in chosen}
     step_index = default_step(report, hosts) if step is None else step
     runs, run_count = (None, 0) if step_index is None else _runs_of_step(session, step_index, device_ids)
     return {
-        "executions": sums["executions"],
-        "kinds": sums["kinds"],
-        "core_steps": sums["core_steps"],
-        "fixed": sums["fixed"],
-        "between": sums["between"],
-        "between_count": sums["between_count"],
-        "lead": sums["lead"],
+        "executions": tables["executions"],
+        "kinds": tables["kinds"],
+        "all": tables["all"],
+        "core_steps": tables["core_steps"],
+        "reading": tables["reading"],
+        "savings": tables["savings"],
+        "between": tables["between"],
+        "between_count": tables["between_count"],
+        "lead": tables["lead"],
         "steps": step_numbers(steps),
         "step": step_index,
         "runs": runs,
@@ -91,7 +93,7 @@ def executions(
     }
 
 
-def _cached_executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
+def _cached_executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionTables:
     if device_ids is None:
         return cached_view(session, "executions", lambda _: _executions(session, None))
     choices = cached_view(session, "executions of devices", lambda _: RecentResults(_MAX_DEVICE_CHOICES))
@@ -103,26 +105,39 @@ def step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
     return [step["number"] if step["number"] is not None else step["index"] for step in steps]
 
 
-def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
+def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionTables:
     programs, launching = _programs_and_launching(session, device_ids)
     core_steps, runs_in_steps = _runs_in_steps(session, device_ids)
-    rows: list[Any] = [
-        {
-            **row,
-            "join": joins_text(row["joins"]),
-            "per_step": runs_in_steps[row["program"]] / core_steps if core_steps else 0,
-        }
-        for row in programs
-    ]
+    per_step = {
+        row["program"]: runs_in_steps[row["program"]] / core_steps if core_steps else 0 for row in programs
+    }
+    rows = [_execution_row(row, per_step[row["program"]], core_steps) for row in programs]
+    fixed, lead = launching["fixed"], launching["lead"]
     between = _idle_between(session, device_ids)
     return {
         "executions": rows,
-        "kinds": merged_by(Sums, "kind", rows),
+        "kinds": {
+            kind: execution_sums([row for row in rows if row["kind"] == kind], core_steps)
+            for kind in dict.fromkeys(row["kind"] for row in rows)
+        },
+        "all": execution_sums(rows, core_steps),
         "core_steps": core_steps,
-        "fixed": launching["fixed"],
+        "reading": reading_text(rows, fixed, core_steps),
+        "savings": savings(rows, fixed, core_steps),
         "between": between[:_MAX_PROGRAM_PAIRS],
         "between_count": len(between),
-        "lead": launching["lead"],
+        "lead": lead_text(lead) if lead else None,
+    }
+
+
+def _execution_row(program: Program, per_step: float, core_steps: int | None) -> ExecutionRow:
+    sums = execution_sums([{**program, "per_step": per_step}], core_steps)
+    return {
+        **program,
+        "join": joins_text(program["joins"]),
+        "per_step": per_step,
+        "costs": sums["costs"],
+        "overhead_share": sums["overhead_share"],
     }
 
 

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from tb_xla_insights.schema.common import ExecutionKind, Join, Sums
-from tb_xla_insights.schema.launches import FixedCost, Lead, Program
+from tb_xla_insights.schema.common import ExecutionKind, Join
+from tb_xla_insights.schema.launches import Program
 from tb_xla_insights.schema.route_parts import PartialAnswer
 from tb_xla_insights.schema.speedups import IdleBetweenPrograms
+
+
+class Costs(TypedDict):
+    """Host time of executions and its three parts; all but the device's are `null` if no launch is known."""
+
+    host_ps: int | None
+    """Sum of the others."""
+    device_ps: int
+    """Device time."""
+    queue_ps: int | None
+    """Queue time."""
+    overhead_ps: int | None
+    """Overhead."""
+
+
+class CostsByBasis(TypedDict):
+    """Costs of the runs of one program or several. In means, runs whose launch is not known count as the mean of their
+    program's others; totals lack their queue time and overhead."""
+
+    run: Costs
+    """Means of a run."""
+    step: Costs | None
+    """Of a whole step on a core; `null` if no whole step launched a run."""
+    total: Costs
+    """Sums over all runs."""
 
 
 class ExecutionRow(Program):
     """All runs of a program."""
 
+    costs: CostsByBasis
+    """Costs of its runs."""
+    overhead_share: float | None
+    """Overhead of the mean run as a share of its host time; `null` if no launch is known."""
     join: str
     """How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each."""
     per_step: float
@@ -48,25 +77,57 @@ class RunColumns(TypedDict):
 
 
 class ExecutionSums(TypedDict):
+    """Sums over programs."""
+
+    programs: int
+    """Number of programs."""
+    launches: int
+    """Number of execute calls; a call that runs on several cores counts once."""
+    count: int
+    """Number of runs; one per core."""
+    per_step: float
+    """Number of runs that a whole step launches on a core."""
+    costs: CostsByBasis
+    """Costs of all runs together."""
+    overhead_share: float | None
+    """Overhead of the mean run as a share of its host time; `null` if no launch is known."""
+
+
+class Saving(TypedDict):
+    """What fewer executions would save: overhead per step and core, in total without steps."""
+
+    name: str
+    """What would change."""
+    now_ps: int
+    """Overhead now."""
+    then_ps: int
+    """Overhead then."""
+
+
+class ExecutionTables(TypedDict):
     """What the host launches in the whole capture, also outside of steps."""
 
     executions: list[ExecutionRow]
     """The programs."""
-    kinds: dict[ExecutionKind, Sums]
+    kinds: dict[ExecutionKind, ExecutionSums]
     """Sums of the programs, by what launched them."""
+    all: ExecutionSums
+    """Sums of all programs."""
     core_steps: int | None
     """Whole steps times cores; `null` if no whole step launched a run."""
-    fixed: FixedCost | None
-    """Fixed cost of an execution; `null` where there are fewer than three runs to fit."""
+    reading: str
+    """What the costs say."""
+    savings: list[Saving]
+    """What fewer executions would save; at most two cases."""
     between: list[IdleBetweenPrograms]
     """Idle time between programs that follow each other on a core; at most 50 pairs, most time first."""
     between_count: int
     """Number of pairs of programs that follow each other."""
-    lead: Lead | None
+    lead: str | None
     """How far the host runs ahead of the device; `null` if no run but each core's first one has a known enqueuing."""
 
 
-class Executions(ExecutionSums, PartialAnswer):
+class Executions(ExecutionTables, PartialAnswer):
     """`data/executions`: what the host launches."""
 
     steps: list[int]

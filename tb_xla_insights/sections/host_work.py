@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tb_xla_insights import units
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
+from tb_xla_insights.report.launch_text import fixed_cost_text, lead_text
 from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, Table, noted
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
-from tb_xla_insights.units import NARROW_SPACE
 
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 
@@ -44,46 +43,14 @@ def executions(report: Row, detail: Detail) -> Section | None:
     definition = noted(
         EXECUTIONS.without("overhead_share"), EXECUTIONS.note, units.cut_note(detail.rows, len(rows))
     )
-    notes = [*_lead_notes(launching["lead"]), *_fixed_cost_notes(launching["fixed"])]
+    lead, fixed = launching["lead"], launching["fixed"]
+    notes = [*([lead_text(lead)] if lead else []), *([fixed_cost_text(fixed)] if fixed else [])]
     if any(set(row["joins"]) != {"exact"} for row in rows):
         notes.append(
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
         )
     means = [mean_run(row) for row in rows[: detail.rows]]
     return Section([Table(definition, means), *map(Paragraph, notes)])
-
-
-def _lead_notes(lead: Row | None) -> list[str]:
-    if lead is None:
-        return []
-    unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
-    median, low, high = (
-        f"{units.time_in(lead[key], unit)}{NARROW_SPACE}{unit}" for key in ("median_ps", "min_ps", "max_ps")
-    )
-    span = f"from {low} to {high} over {plural(lead['runs'], 'run')}"
-    if lead["median_ps"] >= 0 > lead["min_ps"]:
-        wait = low.removeprefix(units.MINUS)
-        text = (
-            f"The host runs ahead of most runs: they are enqueued {median} before the device is free for them"
-        )
-        return [f"{text} (median; {span}). For the others a free device waits, for up to {wait}."]
-    if lead["median_ps"] >= 0:
-        return [
-            f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."
-        ]
-    wait = median.removeprefix(units.MINUS)
-    return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
-
-
-def _fixed_cost_notes(fixed: Row | None) -> list[str]:
-    if fixed is None:
-        return []
-    runs = f"fitted to {units.count(fixed['runs'])} runs"
-    if not fixed["fixed_ps"]:
-        return [f"The fixed cost of an execution is indistinguishable from zero ({runs})."]
-    more = f" and {units.share(fixed['slope'])} of its device time" if fixed["slope"] >= 0.001 else ""
-    cost = units.time_text(fixed["fixed_ps"])
-    return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
 
 def compiles(report: Row, detail: Detail) -> Section | None:
