@@ -1,8 +1,8 @@
-"""Parts of English sentences: counts, lists of words, capital letters."""
+"""Parts of English sentences: counts, lists of words, capital letters, emphasis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tb_xla_insights.units import count
@@ -51,3 +51,22 @@ def upper_first(text: str) -> str:
 def mean_text(number: float) -> str:
     """A mean count: `4`, `6.5`."""
     return f"{number:.1f}".removesuffix(".0")
+
+
+class Bold(str):
+    """A part of a sentence that is emphasised."""
+
+    __slots__ = ()
+
+
+def sentence_parts(pieces: Iterable[str]) -> list[str]:
+    """The pieces of a sentence as parts, every second of which is emphasised; the first one is not, and may be
+    empty."""
+    parts = [""]
+    for piece in pieces:
+        is_bold = isinstance(piece, Bold)
+        if is_bold == (len(parts) % 2 == 0):
+            parts[-1] += piece
+        else:
+            parts.append(str(piece))
+    return parts

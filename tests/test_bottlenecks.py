@@ -19,7 +19,7 @@ from tb_xla_insights.device_work.advice import advice_for, layout_waste, product
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
 from tb_xla_insights.device_work.document import work_document
-from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.device_work.view_verdict import find_below_roof
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import verdict
 
@@ -154,13 +154,13 @@ def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> 
 
 def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     trained = session(trace_of(transformer.build().to_bytes()))
-    worst = next(row for row in session_report(trained)["findings"] if row["id"] == BELOW_ROOFLINE)
-    view = device_view(trained, "all", "all")
-    farthest = view["verdict"]
+    document = session_report(trained)
+    worst = next(row for row in document["findings"] if row["id"] == BELOW_ROOFLINE)
+    farthest = find_below_roof(document["ops"], {}, 0)
     assert farthest is not None
-    assert worst["evidence"]["annotation"] == view["paths"][farthest["path"]]
+    assert worst["evidence"]["annotation"] == farthest.path
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
-    assert worst["cost_ps"] * (transformer.STEPS + 1) == farthest["below_ps"] * transformer.STEPS
+    assert worst["cost_ps"] * (transformer.STEPS + 1) == farthest.below_ps * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of HBM bandwidth."

@@ -68,7 +68,7 @@ def test_times_of_a_step_on_a_core(trained: SessionTrace) -> None:
     assert total["self_ps"] == 8_000
     assert (total["flops_known_ps"], total["flops_unknown_ps"], total["other_ps"]) == (6_000, 1_000, 1_000)
     assert (total["op_count"], total["executions"]) == (5, 6)
-    assert document["ops_without_flops"] == [{"op": "custom-call.4", "self_ps": 1_000}]
+    assert (document["notes"]["not_counted"] or "").startswith("custom-call.4 has no FLOP count")
 
 
 @pytest.mark.parametrize(
@@ -150,20 +150,15 @@ def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:
 def test_the_verdict_names_the_work_farthest_below_the_roof(trained: SessionTrace) -> None:
     document = device_view(trained, "0.0", "1")
     # The dot reaches 120,000 of 400,000 FLOPs, the add 900 of 1,000 bytes, the copy 100 of 1,000.
-    verdict = document["verdict"]
-    assert verdict is not None
-    assert document["paths"][verdict["path"]] == "Training_Step/mlp"
-    assert document["ops"]["op"][verdict["op"]] == "dot.1"
-    assert (verdict["known_ps"], verdict["below_ps"]) == (6_000, 4_000 - 1_200)
-    assert verdict["roof_share"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
+    assert document["ops"]["op"][document["verdict"]["op"]] == "dot.1"
+    assert document["verdict"]["text"][1:4] == ["mlp", " takes ", "62.5\u202f%"]
 
 
 def test_a_category_filters_ops_and_totals_but_not_the_list_of_categories(trained: SessionTrace) -> None:
     unfiltered = device_view(trained, "0.0", "1")
     document = device_view(trained, "0.0", "1", category="convolution")
     assert document["categories"] == unfiltered["categories"]
-    assert (document["categories"][0], document["category_ps"][0]) == ("convolution", 4_000)
-    assert sum(document["category_ps"]) == unfiltered["total"]["self_ps"]
+    assert document["categories"][0] == "convolution"
     assert document["total"]["self_ps"] == 4_000
     assert document["ops"]["op"] == ["dot.1"]
 
@@ -219,7 +214,7 @@ def test_a_session_without_devices(tmp_path: Path) -> None:
     assert document["cores"] == 0
     assert document["chosen"]["steps"] == "all"
     assert document["total"]["self_ps"] == 0
-    assert document["verdict"] is None
+    assert document["verdict"] == {"text": ["No op was recorded on this device."], "op": -1}
 
 
 def test_the_demo_has_its_documented_figures() -> None:
@@ -249,7 +244,10 @@ def test_a_document_of_thousands_of_ops_is_small(tmp_path: Path) -> None:
 def test_ops_that_repeat_are_one_in_sentences(shared_traces: Path) -> None:
     unrolled = session(real_trace(shared_traces / "tpu/vllm_qwen3_step"))
     document = device_view(unrolled, "0.0", "all")
-    first = document["ops"]["repeated"][0]
-    assert document["repeated"][first]["name"] == "64 × convolution fusion"
-    assert document["repeated"][first]["self_ps"] // 10**7 == 2_222  # MergedColumnParallelLinear
-    assert document["ops"]["repeated"].count(first) == 64
+    assert (
+        document["verdict"]["text"][-1]
+        .replace("\u202f", " ")
+        .startswith(
+            " of the session’s op time. 64 × convolution fusion take 22.222 ms."  # MergedColumnParallelLinear
+        )
+    )

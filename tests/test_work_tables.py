@@ -14,7 +14,7 @@ from tpu_ops import Op, tpu_trace
 from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.device_work import host_work
-from tb_xla_insights.report.work_tables import WorkTable, peaks_text, work_by_annotation, work_by_op
+from tb_xla_insights.report.work_tables import WorkTable, peaks_note, work_by_annotation, work_by_op
 from tb_xla_insights.trace.model import Trace
 
 UNKNOWN_OP: dict[str, Any] = {
@@ -141,6 +141,6 @@ def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) ->
         194,
         "26.6 %",
     )
-    assert plain(peaks_text(result["device_work"])).endswith(
+    assert plain(peaks_note(result["device_work"])).endswith(
         "100.0 % of the time is work; its FLOPs are not known."
     )

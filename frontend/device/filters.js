@@ -5,7 +5,6 @@ import { button, h, labelledSelect, withValue } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
 import { groupBy } from '../lib/totals.js';
-import { peaksText } from './peaks.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -85,7 +84,7 @@ export function deviceChoices(session, chosen, devices) {
  */
 export function filterControls(
   session,
-  { chosen, whole_steps, steps, categories, peaks },
+  { chosen, whole_steps, steps, categories, peaks, peaks_text },
   devices,
   on,
 ) {
@@ -115,7 +114,7 @@ export function filterControls(
       'device-category',
     ),
     h('span', { class: 'grow' }),
-    h('span', { class: 'small secondary', 'data-testid': 'device-peaks' }, peaksText(peaks)),
+    h('span', { class: 'small secondary', 'data-testid': 'device-peaks' }, peaks_text),
     button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];
 }

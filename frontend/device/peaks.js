@@ -1,61 +1,13 @@
-/** The device's peaks: their text with the source, and a dialog that sets them. */
+/** The device's peaks: their precision, and a dialog that sets them. */
 
 import { button, h } from '../lib/dom.js';
-import { digits } from '../lib/format.js';
-import { total } from '../lib/totals.js';
 import { peaksOfLink, roundPeak } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 
-/** `918`, `61.5` @param {number} value */
-const peakText = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
-
 /** The precision of the peak FLOP/s; empty if unknown. @param {DeviceAnswer['peaks']} peaks */
 export const precisionOf = ({ source, devices: [first] }) =>
   source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
-
-/**
- * Why there is no roof, as a clause: which peaks are not known; empty if both are known.
- * @param {DeviceAnswer['peaks']} peaks
- */
-export function missingPeaksText(peaks) {
-  const { flops_per_s: flops, bytes_per_s: bytes, devices } = peaks;
-  if (flops !== null && bytes !== null) return '';
-  if (havePeaksThatDiffer(peaks)) return 'the devices have different peaks';
-  const owner = total(devices, 'count') > 1 ? 'these devices' : 'this device';
-  if (flops === null && bytes === null) return `the peaks of ${owner} are not known`;
-  return `the ${flops === null ? 'peak FLOP/s' : 'HBM bandwidth'} of ${owner} is not known`;
-}
-
-/**
- * Whether a peak is missing because the devices do not have the same one.
- * @param {DeviceAnswer['peaks']} peaks
- */
-const havePeaksThatDiffer = ({ flops_per_s: flops, bytes_per_s: bytes, devices }) =>
-  devices.length > 1 &&
-  devices.some((device) =>
-    (flops === null && device.flops_per_s !== null) || (bytes === null && device.bytes_per_s !== null));
-
-/** `roof: 918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture (TPU v6 Lite)` @param {DeviceAnswer['peaks']} peaks */
-export function peaksText(peaks) {
-  const { flops_per_s: flops, bytes_per_s: bytes, source, devices } = peaks;
-  const kinds = [...new Set(devices.map(({ kind }) => kind))].join(', ');
-  if (flops === null && bytes === null) {
-    return havePeaksThatDiffer(peaks)
-      ? `roof: devices with different peaks (${kinds})`
-      : `roof: not known${kinds ? ` for ${kinds}` : ''}`;
-  }
-  const parts = [
-    flops === null
-      ? ''
-      : `${peakText(roundPeak(flops / 1e12))}\u202fTFLOP/s${precisionOf(peaks) ? ` ${precisionOf(peaks)}` : ''}`,
-    bytes === null ? '' : `HBM ${peakText(roundPeak(bytes / 1e9))}\u202fGB/s`,
-  ];
-  const origins = { table: 'from the table of known devices', capture: 'from the capture' };
-  const origin = source && source !== 'user' ? origins[source] : 'from several sources';
-  const originText = source === 'user' ? 'set by you' : `${origin} (${kinds})`;
-  return `roof: ${parts.filter(Boolean).join(' · ')}, ${originText}`;
-}
 
 /**
  * Opens the dialog that sets both peaks.

@@ -3,7 +3,6 @@
 import { button, h } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { drawableOps } from './layout.js';
-import { missingPeaksText } from './peaks.js';
 import { toneChip } from './tree.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
@@ -19,7 +18,7 @@ import { toneChip } from './tree.js';
  */
 export function roofCard(document, rows, tones, names, picture, setPeaks) {
   const drawable = drawableOps(rows);
-  const reasonForNoRoof = missingPeaksText(document.peaks);
+  const { missing_peaks, notes } = document;
   return card(
     'Against the roof',
     {
@@ -30,15 +29,15 @@ export function roofCard(document, rows, tones, names, picture, setPeaks) {
     drawable.length
       ? [
           picture,
-          reasonForNoRoof &&
+          missing_peaks &&
             h(
               'p',
               { class: 'small secondary' },
-              `No roof is drawn: ${reasonForNoRoof}. `,
+              `No roof is drawn: ${missing_peaks}. `,
               button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
             ),
         ]
-      : h('p', { 'data-testid': 'roofline-none' }, reasonForNoPicture(document, rows)),
+      : h('p', { 'data-testid': 'roofline-none' }, notes.no_picture),
   );
 }
 
@@ -52,20 +51,4 @@ function legendEntries(rows, tones, names) {
     untoned && h('span', null, toneChip('', new Map()), 'other'),
     rows.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
   ];
-}
-
-/** Why no op can be drawn, as a sentence. @param {Pick<DeviceAnswer, 'chosen'>} document @param {OpRow[]} rows */
-export function reasonForNoPicture({ chosen }, rows) {
-  if (!rows.length) return 'There is no op to draw.';
-  const hasFlops = rows.some(({ flops }) => flops);
-  const hasBytes = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-  const subject = chosen.category === null ? 'The capture has' : 'These ops have';
-  if (!hasFlops && !hasBytes) return `${subject} no FLOP or byte counts.`;
-  if (!hasBytes) return `${subject} no byte counts, so FLOP per byte is unknown.`;
-  if (rows.every(({ kind }) => kind !== 'work')) {
-    return 'None of these ops computes: they exchange data, move it or wait.';
-  }
-  return rows.some(({ flops }) => flops !== null)
-    ? 'None of these ops has both FLOPs and HBM traffic.'
-    : `${subject} no FLOP counts.`;
 }

@@ -31,12 +31,6 @@ export const BOUND_WORDS = {
  */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
-/** Ops with at least this share of the attainable rate are near the roof. */
-const MIN_NEAR_SHARE = 0.8;
-
-/** Whether the ops run near the roof. @param {DeviceAnswer} document */
-export const isNearRoof = ({ verdict }) => verdict !== null && verdict.roof_share >= MIN_NEAR_SHARE;
-
 /** Number of tones for annotations. */
 const TONES = 6;
 /** The tone of a single annotation. */
@@ -48,7 +42,6 @@ export function opRows(document) {
   const divideBy = divisor(document);
   /** @type {Map<string, number>} */
   const occurrences = new Map();
-  const repeatedOps = document.repeated.map(({ self_ps, ...group }) => ({ ...group, ps: self_ps / divideBy }));
   return ops.op.map((op, index) => {
     const occurrence = (occurrences.get(op) ?? 0) + 1;
     occurrences.set(op, occurrence);
@@ -74,7 +67,6 @@ export function opRows(document) {
         flops === null || !ops.self_ps[index] || ops.kind[index] !== 'work'
           ? null
           : flops / (ops.self_ps[index] * 1e-12),
-      repeated: repeatedOps[ops.repeated[index]] ?? null,
       run: run && { row: rows[run[0]], start_ps: run[1], depth: run[2], duration_ps: run[3] },
     };
   });

@@ -3,16 +3,14 @@
 import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowLinkState } from '../lib/cards.js';
-import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
+import { digits, share, unitFor } from '../lib/format.js';
 import { outerPath } from '../lib/path-names.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
-import { drawableOps } from './layout.js';
-import { BOUND_WORDS, divisor, hasRates, isInRow, roundTree } from './rows.js';
+import { BOUND_WORDS, divisor, isInRow, roundTree } from './rows.js';
 
 /** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('./types').OpRow} OpRow */
 /**
  * @typedef {object} TreeState
  * @property {string|undefined} selectedKey
@@ -218,80 +216,31 @@ export function treeTable(document, rows, showsRates, { selectedKey, collapsed, 
   return element;
 }
 
-/** How a custom call gets a FLOP count. */
-const ADVICE =
-  'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
-  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, so the next capture has it.';
-const MAX_NAMED_OPS = 3;
-/** The server lists at most this many ops without a FLOP count; a full list may be incomplete. */
-const MAX_UNCOUNTED = 20;
-
-/**
- * Ops without a FLOP count as the subject of a sentence, and whether it is plural. Ops of several programs may share a
- * name.
- * @param {{op: string}[]} uncounted
- */
-export function uncountedSubject(uncounted) {
-  const names = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED_OPS);
-  const unnamedCount = uncounted.filter(({ op }) => !names.includes(op)).length;
-  const subject = unnamedCount
-    ? `${names.join(', ')} and ${uncounted.length < MAX_UNCOUNTED ? plural(unnamedCount, 'more op') : 'others'}`
-    : names.length > 1
-      ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-      : (names[0] ?? '');
-  return { subject, isPlural: names.length + unnamedCount > 1 };
-}
-
 /**
  * The note on ops without a FLOP count and on ops that are not drawn.
  * @param {DeviceAnswer} document
- * @param {OpRow[]} rows
  * @param {boolean} showsAdvice
  * @param {() => void} toggle
  */
-export function unknownNote(document, rows, showsAdvice, toggle) {
-  const { total: { self_ps, flops_unknown_ps, other_ps, flops_known_ps }, ops_without_flops: uncounted } = document;
-  const divideBy = divisor(document);
-  /** A time with its share. @param {number} ps */
-  const timeAndShare = (ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
-  const { subject, isPlural } = uncountedSubject(uncounted);
-  const undrawable = rows.filter((row) => row.kind === 'work' && row.flops !== null && !drawableOps([row]).length);
-  const hasDots = drawableOps(rows).length > 0;
-  const isTpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
-  const hasCustomCalls =
-    isTpu &&
-    rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
+export function unknownNote({ notes }, showsAdvice, toggle) {
+  const advice =
+    notes.flop_advice &&
+    button('How to add one', toggle, {
+      class: 'link',
+      'aria-expanded': String(showsAdvice),
+      'data-testid': 'device-advice',
+    });
   return h(
     'div',
     { class: 'small secondary device-unknown', 'data-testid': 'device-unknown' },
     h(
       'p',
       null,
-      hasRates(rows) &&
-        flops_known_ps > 0 &&
-        flops_unknown_ps > 0 &&
-        [
-          `${subject} ${isPlural ? 'have' : 'has'} no FLOP count (${timeAndShare(flops_unknown_ps)})` +
-          `${hasDots ? `, ${isPlural ? 'are' : 'is'} not in the picture,` : ''} and ` +
-          `${isPlural ? 'count' : 'counts'} as 0, so MFU is a lower bound. `,
-          hasCustomCalls && [
-            button('How to add one', toggle, {
-              class: 'link',
-              'aria-expanded': String(showsAdvice),
-              'data-testid': 'device-advice',
-            }),
-            '. ',
-          ],
-        ].flat(),
-      other_ps > 0 &&
-        `Ops that are not work, such as collectives and waits, compute nothing (${timeAndShare(other_ps)}). `,
-      hasDots &&
-        undrawable.length > 0 &&
-        `Of the ${share(flops_known_ps / self_ps)} with a FLOP count, ${plural(undrawable.length, 'op')} with 0 ` +
-        'FLOPs or without HBM traffic, such as copies, cannot be drawn ' +
-        `(${timeAndShare(total(undrawable, 'ps') * divideBy)}).`,
+      notes.not_counted && [notes.not_counted, ' ', advice && [advice, '. ']].flat(),
+      notes.not_work && `${notes.not_work} `,
+      notes.not_drawn,
     ),
-    hasCustomCalls && showsAdvice && h('p', null, ADVICE),
+    notes.flop_advice && showsAdvice && h('p', null, notes.flop_advice),
   );
 }
 

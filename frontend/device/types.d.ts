@@ -6,13 +6,12 @@ type Shares = { flops_share: number | null; bytes_share: number | null; bound_by
 
 /**
  * An op in one annotation. `id`: its key in links; `path`: null without an annotation; `ps`: own time; `intensity`: FLOP per
- * byte; `repeated`: the ops that repeat, with which it is one in sentences; `run`: its longest run, null if its host is not in memory. `executions`, `ps`, `flops` and `hbm_bytes` are means per
+ * byte; `run`: its longest run, null if its host is not in memory. `executions`, `ps`, `flops` and `hbm_bytes` are means per
  * core, and per step unless the whole session is shown.
  */
 export interface OpRow extends Shares {
   id: string; op: string; program: string; category: string; path: string | null; shape: string; source: string; kind: OpKind;
   executions: number; ps: number; flops: number | null; hbm_bytes: number | null; intensity: number | null; flops_per_s: number | null;
-  repeated: { name: string; ps: number; flops_share: number | null; bytes_share: number | null } | null;
   run: { row: string; start_ps: number; depth: number; duration_ps: number } | null;
 }
 

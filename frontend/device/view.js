@@ -9,7 +9,7 @@ import { msText, spanText } from '../lib/link.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote } from '../frame/stale-note.js';
-import { csvRows, hasRates, isNearRoof, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
+import { csvRows, hasRates, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
 import { devicesByKey, filterControls, neighbourKey } from './filters.js';
 import { drawableOps } from './layout.js';
 import { headingText, missingTexts, opsCard } from './ops-card.js';
@@ -96,7 +96,7 @@ export function deviceView(app) {
   function selectedId() {
     const { op } = app.link.state;
     if (op) return rows.find(({ id }) => id === op)?.id ?? '';
-    return isNearRoof(answer) ? '' : (rows[answer.verdict?.op ?? -1]?.id ?? '');
+    return rows[answer.verdict.op]?.id ?? '';
   }
 
   /** Requests another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
@@ -166,7 +166,7 @@ export function deviceView(app) {
         redraw: drawTree,
         open: app.open,
       }),
-      unknownNote(answer, rows, showsAdvice, () => {
+      unknownNote(answer, showsAdvice, () => {
         showsAdvice = !showsAdvice;
         drawTree();
       }),
@@ -305,7 +305,7 @@ export function deviceView(app) {
       return /** @type {'empty'} */ ('empty');
     }
     drawFilters();
-    fill(verdict, verdictBlock(answer, tree, rows, rest, coverageText()));
+    fill(verdict, verdictBlock(answer, coverageText()));
     fill(rooflinePlace, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
     const ops = opsCard({ heading, search, list }, {
       bounds: [...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))],

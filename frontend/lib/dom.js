@@ -21,6 +21,9 @@ export const h = (tag, attributes, ...children) => applyAttributes(document.crea
 export const svg = (tag, attributes, ...children) =>
   applyAttributes(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
+/** A sentence of the server in parts, every second of which is emphasised. @param {string[]} parts */
+export const emphasised = (parts) => parts.map((part, index) => (index % 2 ? h('b', null, part) : part));
+
 /** Arguments of a call are on the stack, and a hundred thousand overflow it. */
 const MAX_APPENDED_AT_ONCE = 10_000;
 const TEXT_ATTRIBUTES = new Set(['title', 'aria-label']);

@@ -138,20 +138,6 @@ export interface AnnotationOrder {
   programs: ProgramOrder[];
 }
 
-/** The annotation whose own work has most time beyond what its FLOPs and bytes take at the peaks. */
-export interface BelowRoof {
-  /** Index into `paths`; -1: no annotation. */
-  path: number;
-  /** The share of `known_ps` that all such work would take at the peaks. */
-  roof_share: number;
-  /** Time of all ops whose FLOPs, bytes and peaks are known. */
-  known_ps: number;
-  /** The annotation's time beyond what its FLOPs and bytes take at the peaks. */
-  below_ps: number;
-  /** Its largest op, or one of the ops that repeat with most time, as an index into `ops`; -1: not listed. */
-  op: number;
-}
-
 /** One server's part of a capture. */
 export interface CapturedHost {
   /** Address of the server. */
@@ -760,8 +746,6 @@ export interface DeviceAnswer {
   whole_steps: number;
   /** The listed ops. */
   ops: OpColumns;
-  /** The ops that repeat, if one of them is listed. */
-  repeated: RepeatedOps[];
   /** Names of their programs. */
   programs: string[];
   /** Their lines of Python. */
@@ -770,10 +754,12 @@ export interface DeviceAnswer {
   rows: string[];
   /** Categories of ops of any category, most time first. */
   categories: string[];
-  /** Own time of each. */
-  category_ps: number[];
   /** Peaks that shares refer to. */
   peaks: Peaks;
+  /** The peaks in words. */
+  peaks_text: string;
+  /** Why there is no roof, as a clause; empty if both peaks are known. */
+  missing_peaks: string;
   /** Sums over the shown ops. */
   total: WorkTotal;
   /** Paths of the annotations that others refer to by index. */
@@ -782,10 +768,10 @@ export interface DeviceAnswer {
   tree: WorkTree;
   /** Sums of the ops that are not listed. */
   rest: RestOps[];
-  /** Ops that are work but have no FLOP count; at most 20, most time first. */
-  ops_without_flops: TimeWithoutFlops[];
-  /** The annotation farthest below its roof; `null` if no FLOPs, bytes or peaks are known. */
-  verdict: BelowRoof | null;
+  /** What the devices are busy with, and how efficiently. */
+  verdict: WorkVerdict;
+  /** Sentences on ops without FLOPs, and on the roofline. */
+  notes: WorkNotes;
   /** Number of chosen cores. */
   cores: number;
   /** The divisor of sums for one core, and for one step unless the whole session is shown. */
@@ -2164,8 +2150,6 @@ export interface OpColumns {
   kind: OpKind[];
   /** Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
   run: ([number, number, number, number] | null)[];
-  /** The ops that repeat, with which it is one in sentences, as an index into `repeated`; -1: it does not repeat. */
-  repeated: number[];
 }
 
 /** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
@@ -2542,18 +2526,6 @@ export interface PropagationStep {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-}
-
-/** Ops that repeat, such as those of the layers of an unrolled model, listed or not. Shares are `null` if not known. */
-export interface RepeatedOps {
-  /** Their number and category: `64 × convolution fusion`. */
-  name: string;
-  /** Own time. */
-  self_ps: number;
-  /** FLOP/s as a share of the peak. */
-  flops_share: number | null;
-  /** Bytes/s of the main memory as a share of the peak. */
-  bytes_share: number | null;
 }
 
 /** Ops of one annotation and bound that are not listed. */
@@ -3140,14 +3112,6 @@ export interface TimePair {
   ratio: number | null;
 }
 
-/** An op that is work but has no FLOP count. */
-export interface TimeWithoutFlops {
-  /** Name of the op. */
-  op: string;
-  /** Own time. */
-  self_ps: number;
-}
-
 /** A row of the timeline. */
 export interface TimelineRow {
   /** Id of the row; begins with the host's index in `session.hosts`. */
@@ -3422,6 +3386,20 @@ export interface WindowThread {
   more: OmittedRows;
 }
 
+/** Sentences on ops without FLOPs, and on the roofline; `null` where there is nothing to say. */
+export interface WorkNotes {
+  /** Ops that are work but have no FLOP count. */
+  not_counted: string | null;
+  /** How such an op gets one. */
+  flop_advice: string | null;
+  /** Ops that are not work. */
+  not_work: string | null;
+  /** Ops with a FLOP count that the roofline does not show. */
+  not_drawn: string | null;
+  /** Why there is no roofline. */
+  no_picture: string | null;
+}
+
 /** Sums over the shown ops; `self_ps` = `flops_known_ps` + `flops_unknown_ps` + `other_ps`. */
 export interface WorkTotal {
   /** Own time. */
@@ -3470,4 +3448,12 @@ export interface WorkTree {
   first_ps: (number | null)[];
   /** End of the last op; `null` where `first_ps` is. */
   last_ps: (number | null)[];
+}
+
+/** What the devices are busy with, and how efficiently. */
+export interface WorkVerdict {
+  /** The sentence in parts, every second of which is emphasised. */
+  text: string[];
+  /** The largest op, or one of the ops that repeat with most time, of the annotation farthest below its roof, as an index into `ops`; -1: not listed, no roof is known, or the ops run near it. */
+  op: number;
 }

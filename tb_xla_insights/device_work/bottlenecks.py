@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation.path_names import is_unnamed_scope, sh
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
-from tb_xla_insights.device_work.roofline import Roof, main_bound, peak_share
+from tb_xla_insights.device_work.roofline import NEAR_ROOF_SHARE, Roof, main_bound, peak_share
 from tb_xla_insights.english import join_words
 from tb_xla_insights.units import brief_time, brief_times, share
 
@@ -37,9 +37,6 @@ _MIN_STEP_SHARE = 0.1
 _MAX_ANNOTATION_SHARE = 0.9
 """An annotation with a larger share of the time does not locate it: its ops are grouped by category instead. The same
 holds for a category: each of its ops is then a group of its own."""
-
-_GOOD_ROOFLINE_SHARE = 0.8
-"""Ops at this share of the roofline or above can hardly be improved."""
 
 _CLASSES_WITHOUT_WORK = ("wait", "unrecorded")
 """Classes of host time that are not known to be the host's own work."""
@@ -278,7 +275,7 @@ def _find_worst(document: Mapping[str, Any], groups: Sequence[OpGroup]) -> Row |
     candidates = [
         group
         for group in groups
-        if group.roofline_share is not None and group.roofline_share < _GOOD_ROOFLINE_SHARE
+        if group.roofline_share is not None and group.roofline_share < NEAR_ROOF_SHARE
     ]
     worst = max(candidates, key=lambda group: group.above_roof_ps, default=None)
     steps = document["device_work"]["steps"]

@@ -14,6 +14,9 @@ BOUNDS: tuple[Bound, ...] = get_args(Bound)
 MIN_BOUND_SHARE = 0.5
 """An op is bound by a roof if it reaches this share of it."""
 
+NEAR_ROOF_SHARE = 0.8
+"""Ops at this share of the roofline or above can hardly be improved."""
+
 _BOUND_OF_KIND: dict[str, Bound] = {
     "collective": "link", "transfer": "link", "wait": "wait", "start": "wait", "callback": "wait",
     "container": "unknown",

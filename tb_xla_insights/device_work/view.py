@@ -15,23 +15,26 @@ from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
 from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories
 from tb_xla_insights.device_work.peaks import peaks_of
+from tb_xla_insights.device_work.peaks_text import missing_peaks_text, peaks_text
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
 from tb_xla_insights.device_work.roofline import Roof
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
+from tb_xla_insights.device_work.view_notes import work_notes
+from tb_xla_insights.device_work.view_verdict import Chosen, VerdictSentence, find_below_roof
+from tb_xla_insights.english import sentence_parts
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import BoundBy
     from tb_xla_insights.schema.device_route import (
-        BelowRoof,
         DeviceAnswer,
         ListedOps,
-        RepeatedOps,
         RestOps,
         ShownWork,
         WorkChoices,
         WorkTree,
+        WorkVerdict,
     )
 
 SCHEMA = 1
@@ -39,7 +42,6 @@ SCHEMA = 1
 MAX_OPS = 400
 MAX_PATHS = 300
 _MAX_STEPS = 2000
-_MAX_OPS_WITHOUT_FLOPS = 20
 
 Row = dict[str, Any]
 Peaks = tuple[float, float]
@@ -63,7 +65,6 @@ class _Work:
 class _Options:
     """The parameters of `device_view` with these names."""
 
-    category: str | None
     user_peaks: Peaks | None
     all_ops: bool
 
@@ -91,9 +92,11 @@ def device_view(
         hosts = [host_ops.host for host_ops in selection.hosts]
         device_count, core_steps = selection.device_count, selection.core_steps
         work = _work_of_selection(selection)
+    choices = _choices(selection, category)
+    chosen = Chosen(choices["chosen"]["steps"], category, device_count, core_steps)
     return {
-        **_choices(selection, category),
-        **_shown_work(work, _Options(category, user_peaks, all_ops)),
+        **choices,
+        **_shown_work(work, chosen, _Options(user_peaks, all_ops)),
         "cores": device_count,
         "core_steps": core_steps,
         "hosts": {"shown": hosts, "total": host_count},
@@ -140,12 +143,13 @@ def _choices(selection: Selection, category: str | None) -> WorkChoices:
     }
 
 
-def _shown_work(work: _Work, options: _Options) -> ShownWork:
+def _shown_work(work: _Work, chosen: Chosen, options: _Options) -> ShownWork:
     category_times: Counter[str] = Counter()
     for row in work.rows:
         category_times[row["category"]] += row["self_ps"]
-    categories = sorted(category_times, key=lambda category: (-category_times[category], category))
-    rows = [row for row in work.rows if options.category in (None, row["category"])]
+    category_ps = dict(sorted(category_times.items(), key=lambda item: (-item[1], item[0])))
+    categories = [*category_ps]
+    rows = [row for row in work.rows if chosen.category in (None, row["category"])]
     shown_path = _shown_paths(rows, work.kinds)
     document = work_document(
         [row | {"annotation": shown_path.get(row["annotation"]), "path": row["annotation"]} for row in rows],
@@ -164,12 +168,13 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
     if work.executions is None:
         executions = sum(row["executions"] for row in ops)
     else:
-        executions = work.executions[options.category] if options.category else sum(work.executions.values())
+        executions = work.executions[chosen.category] if chosen.category else sum(work.executions.values())
     extents = _extents(ops, work) if work.has_extents else {}
     return {
         "categories": categories,
-        "category_ps": [category_times[category] for category in categories],
         "peaks": sums["peaks"],
+        "peaks_text": peaks_text(sums["peaks"]),
+        "missing_peaks": missing_peaks_text(sums["peaks"]),
         "total": {
             "self_ps": total["self_ps"],
             "flops_known_ps": total["flops_known_ps"],
@@ -184,13 +189,10 @@ def _shown_work(work: _Work, options: _Options) -> ShownWork:
         },
         "paths": paths,
         "tree": _tree(sums["annotations"], path_index, extents),
-        **_op_columns(listed_ops, categories, path_index, work.occurrences, repeated),
+        **_op_columns(listed_ops, categories, path_index, work.occurrences),
         "rest": _rest(ops[len(listed_ops) :], path_index),
-        "ops_without_flops": [
-            {"op": row["op"], "self_ps": row["self_ps"]}
-            for row in sums["ops_without_flops"][:_MAX_OPS_WITHOUT_FLOPS]
-        ],
-        "verdict": _verdict(ops, len(listed_ops), path_index, repeated),
+        "verdict": _verdict(chosen, ops, sums, category_ps, repeated, len(listed_ops)),
+        "notes": work_notes(chosen, listed_ops, sums),
     }
 
 
@@ -258,7 +260,6 @@ def _op_columns(
     categories: Sequence[str],
     path_index: Mapping[str | None, int],
     occurrences: Mapping[Key, Occurrence],
-    repeated: Mapping[int, RepeatedOps],
 ) -> ListedOps:
     """Returns the columns of the listed ops (`ops`), and the texts that they refer to by index."""
     programs: dict[str, int] = {}
@@ -268,8 +269,6 @@ def _op_columns(
     def index(texts: dict[str, int], text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    groups = {id(repeated[number]): repeated[number] for number in range(len(rows)) if number in repeated}
-    group_index = {group: position for position, group in enumerate(groups)}
     category_index = {category: position for position, category in enumerate(categories)}
     occurrences_of_rows = [occurrences.get((row["program"], row["op"], row["path"])) for row in rows]
     return {
@@ -294,32 +293,21 @@ def _op_columns(
                 else None
                 for longest in occurrences_of_rows
             ],
-            "repeated": [
-                group_index[id(repeated[number])] if number in repeated else -1 for number in range(len(rows))
-            ],
         },
-        "repeated": list(groups.values()),
         "programs": list(programs),
         "sources": list(sources),
         "rows": list(timeline_rows),
     }
 
 
-def _repeated(rows: Sequence[Row], roof: Roof) -> dict[int, RepeatedOps]:
-    """Returns the ops that repeat, by the index of each of their rows."""
-    groups: dict[int, RepeatedOps] = {}
+def _repeated(rows: Sequence[Row], roof: Roof) -> dict[int, Row]:
+    """Returns the ops that repeat, by the index of each of their rows: sums with their `name`."""
+    groups: dict[int, Row] = {}
     for group in group_repeated(
         row | {"annotation": row["path"], "index": index} for index, row in enumerate(rows)
     ):
         if op_count(group) > 1:
-            sums = sum_rows(group, roof, 0)
-            flops_share, bytes_share = _rounded([sums["flops_share"], sums["bytes_share"]])
-            shown: RepeatedOps = {
-                "name": group_name(group),
-                "self_ps": sums["self_ps"],
-                "flops_share": flops_share,
-                "bytes_share": bytes_share,
-            }
+            shown = {"name": group_name(group), **sum_rows(group, roof, 0)}
             groups |= dict.fromkeys((row["index"] for row in group), shown)
     return groups
 
@@ -339,34 +327,17 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Res
 
 
 def _verdict(
-    rows: Sequence[Row],
+    chosen: Chosen,
+    ops: Sequence[Row],
+    work: Row,
+    category_ps: Mapping[str, int],
+    repeated: Mapping[int, Row],
     listed_count: int,
-    path_index: Mapping[str | None, int],
-    repeated: Mapping[int, RepeatedOps],
-) -> BelowRoof | None:
-    """Returns the document's `verdict`: the annotation whose own ops exceed the roofline by the longest time; None if
-    nothing is known of any op. `listed_count`: how many of the rows are listed in `ops`."""
-    below_ps: dict[str | None, int] = {}
-    known_ps = roofline_ps = 0
-    for row in rows:
-        if row["roof_ps"] is None:
-            continue
-        roof_ps = min(row["roof_ps"], row["self_ps"])  # amounts of a capture may be rounded up
-        known_ps += row["self_ps"]
-        roofline_ps += roof_ps
-        below_ps[row["annotation"]] = below_ps.get(row["annotation"], 0) + row["self_ps"] - roof_ps
-    if not known_ps:
-        return None
-    path = max(below_ps, key=lambda path: below_ps[path])
-    op = max(
-        (index for index, row in enumerate(rows[:listed_count]) if row["annotation"] == path),
-        key=lambda index: repeated[index]["self_ps"] if index in repeated else rows[index]["self_ps"],
-        default=-1,
-    )
+) -> WorkVerdict:
+    below = find_below_roof(ops, repeated, listed_count)
+    op = None if below is None or below.is_near else below.op
+    sentence = VerdictSentence(chosen, ops, work, category_ps, repeated, below)
     return {
-        "path": path_index[path],
-        "roof_share": _round(roofline_ps / known_ps),
-        "known_ps": known_ps,
-        "below_ps": below_ps[path],
-        "op": op,
+        "text": sentence_parts(sentence.pieces()),
+        "op": -1 if op is None else op,
     }

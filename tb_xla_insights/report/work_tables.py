@@ -10,12 +10,12 @@ from typing import Any
 from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation.path_names import outer_path, path_text, short_names
 from tb_xla_insights.device_work.document import sum_rows
+from tb_xla_insights.device_work.peaks_text import peaks_text
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated
 from tb_xla_insights.device_work.roofline import Roof
 from tb_xla_insights.english import plural
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
-from tb_xla_insights.units import NARROW_SPACE
 
 Row = Mapping[str, Any]
 
@@ -25,11 +25,6 @@ _SUBTREE = "…"
 _BOUND_NAMES = {"unknown": "not known"}
 _EMPTY_CELLS: Row = {"annotation": "", "category": "", "source": None, "executions": ""}
 """The cells of a row of several ops that have no common value."""
-_PEAK_SOURCES = {
-    "capture": "from the capture",
-    "table": "from the table of known devices",
-    "user": "set by you",
-}
 _MAX_UNLISTED_SHARE = 0.02
 """The largest share of the time in annotations without a row."""
 _MIN_OP_SHARE = 0.0005
@@ -102,20 +97,11 @@ def work_by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     return _table(WORK_BY_OP, rows, work["total"])
 
 
-def peaks_text(work: Row) -> str:
+def peaks_note(work: Row) -> str:
     """The peaks that shares refer to, and the share of the time for which FLOPs are known."""
     peaks, total = work["peaks"], work["total"]
-    values = [
-        f"{units.rate(peaks[key] / scale)}{NARROW_SPACE}{name}"
-        for key, scale, name in (("flops_per_s", 1e12, "TFLOP/s"), ("bytes_per_s", 1e9, "GB/s"))
-        if peaks[key]
-    ]
-    kinds = ", ".join(dict.fromkeys(row["kind"] for row in peaks["devices"]))
-    if values:
-        source = _PEAK_SOURCES.get(peaks["source"], "from several sources")
-        text = f"Peaks ({kinds}): {' and '.join(values)}, {source}."
-    else:
-        text = f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
+    is_known = peaks["flops_per_s"] or peaks["bytes_per_s"]
+    text = f"{peaks_text(peaks)}{'' if is_known else ': give them with --peaks FLOPS,BYTES'}."
     work_ps, flops_known_ps = total["work_ps"], total["flops_known_ps"]
     counts = (
         f"FLOPs are known for {units.share(flops_known_ps / total['self_ps'])} of the time"

@@ -134,22 +134,6 @@ class OpColumns(TypedDict):
     """`work`, or why its time is not work."""
     run: list[tuple[int, int, int, int] | None]
     """Its longest event: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
-    repeated: list[int]
-    """The ops that repeat, with which it is one in sentences, as an index into `repeated`; -1: it does not repeat."""
-
-
-class RepeatedOps(TypedDict):
-    """Ops that repeat, such as those of the layers of an unrolled model, listed or not. Shares are `null` if not
-    known."""
-
-    name: str
-    """Their number and category: `64 × convolution fusion`."""
-    self_ps: int
-    """Own time."""
-    flops_share: float | None
-    """FLOP/s as a share of the peak."""
-    bytes_share: float | None
-    """Bytes/s of the main memory as a share of the peak."""
 
 
 class ListedOps(TypedDict):
@@ -157,8 +141,6 @@ class ListedOps(TypedDict):
 
     ops: OpColumns
     """The listed ops."""
-    repeated: list[RepeatedOps]
-    """The ops that repeat, if one of them is listed."""
     programs: list[str]
     """Names of their programs."""
     sources: list[str]
@@ -182,28 +164,29 @@ class RestOps(TypedDict):
     """Own time."""
 
 
-class TimeWithoutFlops(TypedDict):
-    """An op that is work but has no FLOP count."""
+class WorkVerdict(TypedDict):
+    """What the devices are busy with, and how efficiently."""
 
-    op: str
-    """Name of the op."""
-    self_ps: int
-    """Own time."""
-
-
-class BelowRoof(TypedDict):
-    """The annotation whose own work has most time beyond what its FLOPs and bytes take at the peaks."""
-
-    path: int
-    """Index into `paths`; -1: no annotation."""
-    roof_share: float
-    """The share of `known_ps` that all such work would take at the peaks."""
-    known_ps: int
-    """Time of all ops whose FLOPs, bytes and peaks are known."""
-    below_ps: int
-    """The annotation's time beyond what its FLOPs and bytes take at the peaks."""
+    text: list[str]
+    """The sentence in parts, every second of which is emphasised."""
     op: int
-    """Its largest op, or one of the ops that repeat with most time, as an index into `ops`; -1: not listed."""
+    """The largest op, or one of the ops that repeat with most time, of the annotation farthest below its roof, as an
+    index into `ops`; -1: not listed, no roof is known, or the ops run near it."""
+
+
+class WorkNotes(TypedDict):
+    """Sentences on ops without FLOPs, and on the roofline; `null` where there is nothing to say."""
+
+    not_counted: str | None
+    """Ops that are work but have no FLOP count."""
+    flop_advice: str | None
+    """How such an op gets one."""
+    not_work: str | None
+    """Ops that are not work."""
+    not_drawn: str | None
+    """Ops with a FLOP count that the roofline does not show."""
+    no_picture: str | None
+    """Why there is no roofline."""
 
 
 class ShownWork(ListedOps):
@@ -211,10 +194,12 @@ class ShownWork(ListedOps):
 
     categories: list[str]
     """Categories of ops of any category, most time first."""
-    category_ps: list[int]
-    """Own time of each."""
     peaks: Peaks
     """Peaks that shares refer to."""
+    peaks_text: str
+    """The peaks in words."""
+    missing_peaks: str
+    """Why there is no roof, as a clause; empty if both peaks are known."""
     total: WorkTotal
     """Sums over the shown ops."""
     paths: list[str]
@@ -223,10 +208,10 @@ class ShownWork(ListedOps):
     """By annotation."""
     rest: list[RestOps]
     """Sums of the ops that are not listed."""
-    ops_without_flops: list[TimeWithoutFlops]
-    """Ops that are work but have no FLOP count; at most 20, most time first."""
-    verdict: BelowRoof | None
-    """The annotation farthest below its roof; `null` if no FLOPs, bytes or peaks are known."""
+    verdict: WorkVerdict
+    """What the devices are busy with, and how efficiently."""
+    notes: WorkNotes
+    """Sentences on ops without FLOPs, and on the roofline."""
 
 
 class DeviceAnswer(WorkChoices, ShownWork):

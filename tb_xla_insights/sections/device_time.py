@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
 from tb_xla_insights.report.origins_text import origins_text
-from tb_xla_insights.report.work_tables import WorkTable, peaks_text, work_by_annotation, work_by_op
+from tb_xla_insights.report.work_tables import WorkTable, peaks_note, work_by_annotation, work_by_op
 from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Section, Table, noted
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
@@ -120,7 +120,7 @@ def work_of_ops(report: Row, detail: Detail) -> Section | None:
     work = report["device_work"]
     if not work["total"]["self_ps"]:
         return None
-    return Section([_work(work_by_op(report["ops"], work, detail.ops)), Paragraph(peaks_text(work))])
+    return Section([_work(work_by_op(report["ops"], work, detail.ops)), Paragraph(peaks_note(work))])
 
 
 def _work(table: WorkTable) -> Table:

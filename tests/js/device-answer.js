@@ -25,7 +25,6 @@ export function answerWith(changes = {}) {
     core_steps: 1,
     hosts: { shown: [0], total: 1 },
     categories: ['fusion', 'dot'],
-    category_ps: [67 * MS, 32 * MS],
     peaks: {
       flops_per_s: 1e15,
       bytes_per_s: 1e12,
@@ -74,15 +73,12 @@ export function answerWith(changes = {}) {
       executions: OPS.map(() => 10),
       kind: OPS.map(([op]) => (op.startsWith('all') ? 'collective' : 'work')),
       run: OPS.map((_, at) => (at ? null : [0, 5, 1, 7])),
-      repeated: OPS.map(() => -1),
     },
-    repeated: [],
     programs: ['jit_f'],
     sources: ['/opt/model/mlp.py:40'],
     rows: ['h0.d0.ops'],
     rest: [{ path: 4, bound_by: 'memory', op_count: 3, executions: 30, self_ps: 2 * MS }],
-    ops_without_flops: [{ op: 'custom-call.3', self_ps: 10 * MS }],
-    verdict: { path: 3, roof_share: 0.6, known_ps: 79 * MS, below_ps: 15 * MS, op: 1 },
+    verdict: { text: ['', 'attention', ' takes most time.'], op: 1 },
     ...changes,
   };
 }

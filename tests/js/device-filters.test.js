@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceChoices, devicesByKey, neighbourKey } from '../../frontend/device/filters.js';
-import { missingPeaksText, peaksText, precisionOf } from '../../frontend/device/peaks.js';
-import { answerWith } from './device-answer.js';
 
 test('a device is identified by the index of its host and its own index', () => {
   const devices = [
@@ -52,31 +50,4 @@ test('the next choice after several devices is their first device; beyond the en
   assert.deepEqual(neighbours('1'), ['0.1', '1.0']);
   assert.deepEqual(neighbours('all'), [undefined, '0.0']);
   assert.deepEqual(neighbours('1.0'), ['0.1', undefined]);
-});
-
-test('peaks are shown with their source', () => {
-  const { peaks } = /** @type {any} */ (answerWith());
-  assert.equal(
-    peaksText(peaks),
-    'roof: 1\u202f000\u202fTFLOP/s bf16 · HBM 1\u202f000\u202fGB/s, from the capture (TPU v6 Lite)',
-  );
-  assert.equal(precisionOf({ ...peaks, source: 'user' }), '');
-  assert.equal(
-    peaksText({ ...peaks, flops_per_s: 61.5e12, source: 'user' }),
-    'roof: 61.5\u202fTFLOP/s · HBM 1\u202f000\u202fGB/s, set by you',
-  );
-  assert.equal(
-    peaksText({ flops_per_s: null, bytes_per_s: null, source: null, devices: [{ ...peaks.devices[0], kind: 'CPU' }] }),
-    'roof: not known for CPU',
-  );
-});
-
-test('the text on unknown peaks is about one device, or about several', () => {
-  const unknown = { flops_per_s: null, bytes_per_s: null };
-  const textOf = (count) =>
-    missingPeaksText({ ...unknown, source: null, devices: [{ ...unknown, kind: 'GPU', count }] });
-  assert.deepEqual([1, 8].map(textOf), [
-    'the peaks of this device are not known',
-    'the peaks of these devices are not known',
-  ]);
 });

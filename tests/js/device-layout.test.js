@@ -11,7 +11,6 @@ import {
   drawableOps,
   scales,
 } from '../../frontend/device/layout.js';
-import { reasonForNoPicture } from '../../frontend/device/roof-card.js';
 import { opRows } from '../../frontend/device/rows.js';
 import { MS, answerWith } from './device-answer.js';
 
@@ -46,25 +45,3 @@ test('areas of dots are proportional to time; of dots on top of each other the l
 
 test('powers of ten are written out, small and large ones with an exponent', () =>
   assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decadeText), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
-
-test('ops with a count of 0 FLOPs are not said to lack counts', () => {
-  const reasonFor = (flops) =>
-    reasonForNoPicture({ chosen: { category: 'copy' } }, [{ kind: 'work', flops, hbm_bytes: 1e6 }]);
-  assert.equal(reasonFor(0), 'None of these ops has both FLOPs and HBM traffic.');
-  assert.equal(reasonFor(null), 'These ops have no FLOP counts.');
-});
-
-test('without ops nothing is said of their counts', () =>
-  assert.equal(reasonForNoPicture({ chosen: { category: null } }, []), 'There is no op to draw.'));
-
-test('ops without byte counts are said to lack them, whatever their FLOPs come from', () =>
-  assert.equal(
-    reasonForNoPicture({ chosen: { category: null } }, [{ kind: 'work', flops: 1e9, hbm_bytes: null }]),
-    'The capture has no byte counts, so FLOP per byte is unknown.',
-  ));
-
-test('collectives with counts of FLOPs and bytes are not said to lack either', () =>
-  assert.equal(
-    reasonForNoPicture({ chosen: { category: 'all-reduce' } }, [{ kind: 'collective', flops: 1e9, hbm_bytes: 1e6 }]),
-    'None of these ops computes: they exchange data, move it or wait.',
-  ));

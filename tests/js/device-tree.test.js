@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { treeRows } from '../../frontend/device/rows.js';
 import { shortSource } from '../../frontend/device/table.js';
-import { collapsedAtFirst, uncountedSubject, visibleRows } from '../../frontend/device/tree.js';
+import { collapsedAtFirst, visibleRows } from '../../frontend/device/tree.js';
 import { answerWith } from './device-answer.js';
 
 const tree = treeRows(/** @type {any} */ (answerWith()));
@@ -33,11 +33,4 @@ test('of many rows, those with most time are expanded at first', () => {
 
 test('a source is shown as the last two parts of its path', () => {
   assert.equal(shortSource('/opt/model/mlp.py:40'), 'model/mlp.py:40');
-});
-
-test('ops without a FLOP count are named once, up to three of them', () => {
-  const subjectOf = (/** @type {string[]} */ ops) => uncountedSubject(ops.map((op) => ({ op })));
-  assert.deepEqual(subjectOf(['a', 'a']), { subject: 'a', isPlural: false });
-  assert.deepEqual(subjectOf(['a', 'b', 'a']), { subject: 'a and b', isPlural: true });
-  assert.deepEqual(subjectOf(['a', 'b', 'c', 'd']), { subject: 'a, b, c and 1\u00a0more op', isPlural: true });
 });
