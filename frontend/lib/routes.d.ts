@@ -2224,6 +2224,8 @@ export interface Overview {
   mistakes: Mistakes;
   /** The findings by kind. */
   groups: FindingGroup[];
+  /** Whether devices wait for data, if that is known, and what loads it; empty if no loading is recorded. */
+  input_text: string;
   /** How batches reach the device. */
   input_pipeline: InputPipeline;
   /** Transfers by direction. */

@@ -4,7 +4,7 @@ import { h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
 import { classChip } from '../lib/classes.js';
 import { card, coreCountText, link, tableCard } from '../lib/cards.js';
-import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
+import { bytes, count, cutMiddle, digits, MISSING, plural } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, shareColumn, sumText, table, textColumn } from '../lib/table.js';
@@ -12,19 +12,6 @@ import { partColumns, shareColumn, sumText, table, textColumn } from '../lib/tab
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
 /** @typedef {import('../frame/app.js').App} App */
-
-const VERDICTS = {
-  bound: 'The device waits for data',
-  partly_hidden: 'The device waits for some of the data',
-  hidden: 'Loading does not hold devices up',
-};
-const KINDS = {
-  mp_device_loader: 'MpDeviceLoader',
-  tf_data: 'tf.data',
-  loader_threads: 'loader threads',
-  driving_thread: 'loaded or waited for on the driving thread',
-  infeed: 'infeed',
-};
 
 /** @param {Overview} answer @param {number} deviceCount of the session @param {App} app */
 export const dataCards = (answer, deviceCount, app) =>
@@ -38,21 +25,8 @@ export const dataCards = (answer, deviceCount, app) =>
   );
 
 /** @param {Overview} answer @param {number} deviceCount of the session */
-function inputCard({ input_pipeline }, deviceCount) {
-  const {
-    kind,
-    verdict,
-    share: lostShare,
-    batches,
-    loader_threads,
-    wait_ps,
-    idle_ps,
-    load_ps,
-    load_hidden,
-    send_ps,
-    send_hidden,
-    late_hosts,
-  } = input_pipeline;
+function inputCard({ input_pipeline, input_text }, deviceCount) {
+  const { kind, verdict, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden } = input_pipeline;
   if (!kind || (verdict === 'unknown' && deviceCount)) return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
   const items = [
@@ -61,29 +35,15 @@ function inputCard({ input_pipeline }, deviceCount) {
     { name: 'Loading', ps: load_ps, hidden: load_hidden },
     { name: 'Sending', ps: send_ps, hidden: send_hidden },
   ];
-  const spanText = deviceCount > 1 ? 'the devices’ spans' : 'the device’s span';
-  const conclusion = late_hosts.length
-    ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the ` +
-      `other hosts, whose devices look busy`
-    : verdict !== 'unknown' && VERDICTS[verdict];
   return card(
     'Input',
-    {
-      note: [
-        KINDS[kind],
-        plural(batches, 'batch', 'batches'),
-        loader_threads && plural(loader_threads, 'loader thread'),
-      ]
-        .filter(Boolean)
-        .join(' · '),
-    },
+    {},
     h(
       'p',
       { 'data-testid': 'input-verdict' },
-      conclusion
-        ? `${conclusion}: ${share(lostShare)} of ${spanText} is lost to it. ` +
-          `Idle time by cause includes all idle time of whole steps, starved or not.`
-        : 'A device plane is needed to see whether devices wait.',
+      `${input_text} ${deviceCount
+        ? 'Idle time by cause includes all idle time of whole steps, starved or not.'
+        : 'A device plane is needed to see whether devices wait.'}`,
     ),
     table({
       label: 'Input',

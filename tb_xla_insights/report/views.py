@@ -21,6 +21,7 @@ from tb_xla_insights.report.finding_text import finding_groups, gain_of
 from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
+from tb_xla_insights.report.input_text import input_sentences
 from tb_xla_insights.report.view_data import view_data_of_hosts
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -86,6 +87,7 @@ def _overview(session: SessionTrace) -> Overview:
         "explained_gaps": explained_gaps(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
+        "input_text": " ".join(input_sentences(report)),
         "input_pipeline": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),

@@ -228,6 +228,8 @@ class Overview(PartialAnswer):
     """What all mistakes cost together."""
     groups: list[FindingGroup]
     """The findings by kind."""
+    input_text: str
+    """Whether devices wait for data, if that is known, and what loads it; empty if no loading is recorded."""
     input_pipeline: InputPipeline
     """How batches reach the device."""
     transfers: TransfersByDirection

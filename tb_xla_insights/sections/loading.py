@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tb_xla_insights import units
-from tb_xla_insights.english import plural
+from tb_xla_insights.report.input_text import input_sentences
 from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section
-
-_LOADERS = {
-    "mp_device_loader": "MpDeviceLoader",
-    "tf_data": "tf.data",
-    "infeed": "infeed",
-}
-_VERDICTS = {
-    "bound": "Devices wait for data",
-    "partly_hidden": "Devices wait for data at times",
-    "hidden": "Loading does not hold devices up",
-}
 
 
 def loading(report: Row, _: Detail) -> Section | None:
@@ -25,50 +12,9 @@ def loading(report: Row, _: Detail) -> Section | None:
     pipeline = report["input_pipeline"]
     if pipeline["verdict"] == "unknown":
         return None
-    driving = "the driving thread" if len(report["session"]["hosts"]) == 1 else "driving threads"
-    texts = [_verdict_text(pipeline), _loader_text(pipeline, driving)]
+    texts = input_sentences(report)
     for activity, key in (("Loading", "load"), ("Sending to devices", "send")):
         if pipeline[f"{key}_hidden"] is not None:
             time, hidden = units.time_text(pipeline[f"{key}_ps"]), units.share(pipeline[f"{key}_hidden"])
             texts.append(f"{activity} takes {time}; during {hidden} of that some device works.")
     return Section([Paragraph(text) for text in texts], "Input", narrow=True)
-
-
-def _verdict_text(pipeline: Row) -> str:
-    head = _VERDICTS[pipeline["verdict"]]
-    if pipeline["late_hosts"]:
-        head = f"Loading on {_names_text(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
-    if not pipeline["idle_ps"]:
-        idle = "no idle time"
-    else:
-        share = units.share(pipeline["share"])
-        idle = f"{units.time_text(pipeline['idle_ps'])} of idle time on all cores ({share} of their spans)"
-    infeed = (
-        f"; {units.time_text(pipeline['infeed_ps'])} of it in infeed ops" if pipeline["infeed_ps"] else ""
-    )
-    return f"{head}: {idle} is spent waiting for data{infeed}."
-
-
-def _names_text(hosts: Sequence[str]) -> str:
-    return hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more"
-
-
-def _loader_text(pipeline: Row, driving: str) -> str:
-    """What loads the data, and the time that batches take on the driving threads. Only that time if no loader is
-    recorded: the driving thread may load, or wait for a thread that does."""
-    wait = units.time_text(pipeline["wait_ps"])
-    time = (
-        f"{wait}, {units.time_text(pipeline['wait_ps'] // pipeline['batches'])} each"
-        if pipeline["batches"]
-        else wait
-    )
-    batches = plural(pipeline["batches"], "batch", "batches")
-    if pipeline["kind"] == "driving_thread":
-        activity = f"Loading {batches}" if pipeline["batches"] else "Loading"
-        return f"{activity}, or waiting for a loader, takes {driving} {time}."
-    threads = plural(pipeline["loader_threads"], "loader thread") if pipeline["loader_threads"] else ""
-    name = _LOADERS.get(pipeline["kind"], "")
-    source = f"{name} ({threads})" if name and threads else name or threads
-    return f"Data comes from {source}" + (
-        f"; {batches} took {driving} {time}." if pipeline["batches"] else "."
-    )
