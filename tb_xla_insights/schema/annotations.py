@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
 from tb_xla_insights.columns.merge import rows_of
-from tb_xla_insights.columns.rules import key, mean, median, of_first, total
+from tb_xla_insights.columns.rules import Rule, first, key, mean, median, of_first, total, union
 
 Lost = Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"]
+
+
+first_lost = Rule(
+    min,
+    lambda lost, _, at: (lost is None, at, lost),
+    itemgetter(2),
+    computed=lambda row: None if row["device_ps"] else row["lost"],
+)
+"""That of the first host with a reason; of a path that reaches the devices of any host, None."""
 
 
 class AnnotationTotals(TypedDict):
     """Sums over the capture for one path of annotations or scopes."""
 
-    path: Annotated[str, Head("Annotation")]
+    path: Annotated[str, key, Head("Annotation")]
     """Names from the outermost one, joined by `/`."""
-    kind: Literal["annotation", "scope"]
+    kind: Annotated[Literal["annotation", "scope"], first]
     """`scope`: a function or name scope of JAX or TensorFlow without an annotation."""
-    count: Annotated[int, Head("Count", priority=4)]
+    count: Annotated[int, total, Head("Count", priority=4)]
     """Number of events on the host."""
-    host_ps: Annotated[int, Head("Host")]
+    host_ps: Annotated[int, total, Head("Host")]
     """Host time, summed over threads."""
-    device_ps: Annotated[int, Head("Device")]
+    device_ps: Annotated[int, total, Head("Device")]
     """Own time of its ops on all devices, with those of the paths inside."""
-    device_ops: Annotated[int, Head("Device ops", priority=2)]
+    device_ops: Annotated[int, total, Head("Device ops", priority=2)]
     """Number of its ops."""
-    executions: Annotated[int, Head("Launches", priority=1)]
+    executions: Annotated[int, total, Head("Launches", priority=1)]
     """Number of launches of programs with its ops."""
-    lost: Annotated[Lost | None, Head("Lost", priority=3)]
+    lost: Annotated[Lost | None, first_lost, Head("Lost", priority=3)]
     """Why no op carries its name; `null` if one does, or if the framework never names ops after annotations."""
 
 
 class Annotation(AnnotationTotals):
     """One path of annotations or scopes."""
 
-    programs: list[str]
+    programs: Annotated[list[str], union(str)]
     """Ids of the programs with its ops."""
 
 

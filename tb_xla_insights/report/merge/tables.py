@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, cast
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 from tb_xla_insights.analysis.idle.gaps import MAX_LISTED_GAPS
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.columns.merge import MergedTable
+from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.gaps import GapPattern, GapsByKind
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema import annotations as tree
     from tb_xla_insights.schema import gaps
     from tb_xla_insights.schema.common import ByClass
 
@@ -32,47 +32,20 @@ def in_class_order(by_class: Counter[ClassName]) -> ByClass:
 
 class MergedAnnotations:
     """Merges the report's `annotations`: each path of any host once, below its parent. Siblings are in the order of the
-    first host that has them. A path that reaches the devices of any host is not lost."""
+    first host that has them."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, tree.Annotation] = {}
-        self._programs: dict[str, set[str]] = {}
+        self._table = MergedTable(Annotation)
         self._first_positions: dict[str, tuple[HostKey, int]] = {}
-        self._lost: dict[str, tuple[HostKey, tree.Lost]] = {}
 
-    def add(self, host: HostKey, rows: Iterable[tree.Annotation]) -> None:
+    def add(self, host: HostKey, rows: Sequence[Annotation]) -> None:
+        self._table.add(host, rows)
         for index, row in enumerate(rows):
             path, position = row["path"], (host, index)
-            merged = self._rows.get(path)
-            if merged is None:
-                merged = self._rows[path] = {
-                    **row,
-                    "count": 0,
-                    "host_ps": 0,
-                    "device_ps": 0,
-                    "device_ops": 0,
-                    "executions": 0,
-                }
-                self._first_positions[path], self._programs[path] = position, set()
-            merged["count"] += row["count"]
-            merged["host_ps"] += row["host_ps"]
-            merged["device_ps"] += row["device_ps"]
-            merged["device_ops"] += row["device_ops"]
-            merged["executions"] += row["executions"]
-            self._programs[path].update(row["programs"])
-            if position <= self._first_positions[path]:
-                self._first_positions[path] = position
-                merged["kind"] = row["kind"]
-            if row["lost"] is not None:
-                self._lost[path] = min(self._lost.get(path, (host, row["lost"])), (host, row["lost"]))
+            self._first_positions[path] = min(self._first_positions.get(path, position), position)
 
-    def rows(self) -> list[tree.Annotation]:
-        result: list[tree.Annotation] = []
-        for path in sorted(self._rows, key=self._sort_key):
-            row = self._rows[path]
-            lost = None if row["device_ps"] else self._lost.get(path, (None, None))[1]
-            result.append({**row, "programs": sorted(self._programs[path]), "lost": lost})
-        return result
+    def rows(self) -> list[Annotation]:
+        return sorted(self._table.rows(order_by="device_ps"), key=lambda row: self._sort_key(row["path"]))
 
     def _sort_key(self, path: str) -> list[tuple[HostKey, int]]:
         """The positions of a path's ancestors, the outermost first, then its own."""
