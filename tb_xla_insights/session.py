@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.files.paths import absolute
+from tb_xla_insights.logdir.opened_session import Needed
 from tb_xla_insights.logdir.paths import expand
-from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
@@ -20,6 +20,7 @@ from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
     from tb_xla_insights.schema.propagation_route import PropagationView
@@ -47,7 +48,7 @@ class Session:
     def __init__(self, hosts: SessionHosts) -> None:
         self.hosts = hosts
         self._trace: SessionTrace | None = None
-        self._pod: Pod | None = None
+        self._view: SessionView | None = None
         self._report_with_all_gaps: Report | None = None
         if not hosts.is_streamed:
             _ = self.trace
@@ -191,21 +192,21 @@ class Session:
                 f"{samples_per_step!r} is no pair of samples per step; give (A's, B's)"
             ) from error
         samples = check_samples(of_a), check_samples(of_b)
-        return _copy(compare(self.view_trace, other.view_trace, samples))
+        return _copy(compare(self.view, other.view, samples))
 
     @property
-    def view_trace(self) -> SessionTrace:
+    def view(self) -> SessionView:
         """The session as views and comparisons use it: all hosts if they fit into memory (`trace_if_small`), else the
-        report of all hosts with the trace of the host of the default step."""
-        if self.trace_if_small is not None:
-            return self.trace_if_small
-        if self._pod is None:
-            from tb_xla_insights.report.view_data import view_data
+        results of all hosts with the trace of the host of the default step."""
+        from tb_xla_insights.report.session_view import SessionView
 
-            extras = HostExtras(view_data)
-            report = self.hosts.report(all_gaps=True, extras=extras)
-            self._pod = Pod(self.hosts, report, extras.in_session_order())
-        return self._pod.default_step_host().trace
+        if self._view is None:
+            if (hosts := self.trace_if_small) is not None:
+                self._view = SessionView(hosts)
+            else:
+                streamed = self.hosts.streamed(self.hosts.results())
+                self._view = streamed.choose(None, Needed(default_step=True), strict=True).view
+        return self._view
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
         """The device time of annotations, in one step (an index into `steps()`; None: the step of median duration) on
@@ -311,14 +312,14 @@ class Session:
         return Table(shifted_rows, _ANNOTATION_COLUMNS)
 
     def _from_trace_or_report(
-        self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
+        self, from_trace: Callable[[Trace], Any], from_report: Callable[[Report], Any]
     ) -> Any:
         """The value computed from the trace of a single host, or copied from the merged report of several."""
         if self._trace is not None and len(self._trace.traces) == 1:
-            return from_trace(self._trace)
+            return from_trace(self._trace.traces[0])
         return _copy(from_report(self._full_report()))
 
-    def _table(self, key: str, from_trace: Callable[[SessionTrace], Any]) -> Table:
+    def _table(self, key: str, from_trace: Callable[[Trace], Any]) -> Table:
         """The table of a key of the report."""
         return report_table(
             self._from_trace_or_report(from_trace, lambda report: cast(Row, report)[key]), key

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from captures import session
 from merging import Row
 
 from tb_xla_insights.analysis.compiles.table import compiles_report
@@ -27,7 +26,7 @@ from tb_xla_insights.analysis.launches.executions import (
     programs_report,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation import propagation_report, session_ops
+from tb_xla_insights.analysis.propagation import propagation_report, scoped_ops
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog.classes import CLASSES
@@ -41,7 +40,7 @@ STEP_TIMES = ("time_ps", "work_ps", "stall_ps", "idle_ps", "small_ps", "edges_ps
 
 def of_host(report: Callable[..., Any], trace: Trace, **options: Any) -> Any:
     """The answer of an analysis about one host."""
-    return report(session(trace), **options)
+    return report(trace, **options)
 
 
 def on_one_time_base(hosts: SessionTrace) -> list[Trace]:
@@ -390,7 +389,7 @@ def patterns(traces: Traces, hosts: Rows) -> Rows:
 def propagation(traces: Traces) -> Row:
     """The report's `propagation`."""
     hosts = [of_host(propagation_report, trace)["propagation"] for trace in traces]
-    ops = [of_host(session_ops, trace) for trace in traces]
+    ops = [of_host(scoped_ops, trace) for trace in traces]
     by_program: dict[tuple[str, str], Rows] = {}
     for row in (row for host in hosts for row in host["programs"]):
         by_program.setdefault((row["program"], row["program_id"]), []).append(row)

@@ -18,6 +18,7 @@ from synthetic.writer import Space
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.compare import compare
 from tb_xla_insights.files.source import open_source
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace
 from tb_xla_insights.trace.read import read_trace
@@ -110,4 +111,4 @@ def _write(space: Space, core: Core) -> None:
 
 def comparison_document(a: SessionTrace, b: SessionTrace, *samples: Any) -> Any:
     """The comparison's document, untyped, so that tests can use any key."""
-    return compare(a, b, *samples)
+    return compare(SessionView(a), SessionView(b), *samples)

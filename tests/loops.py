@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from captures import session
 from launching import US, Tpu
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
@@ -33,7 +32,7 @@ def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), fir
 
 def findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
     """The findings of one host's session by id."""
-    results = find_findings(session(trace), sidecars)
+    results = find_findings(trace, sidecars)
     assert len({finding.id for finding in results}) == len(results)
     return {finding.id: finding for finding in results}
 

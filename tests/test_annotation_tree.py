@@ -69,7 +69,7 @@ def test_times_of_annotations_include_nested_ones(tmp_path: Path) -> None:
     }
     assert list(rows(loaded)) == ["Training_Step", "Training_Step/forward", "Training_Step/forward/attention",
                                  "Training_Step/backward"]  # fmt: skip
-    assert sums(propagation_report(loaded)) == (112, 112)
+    assert sums(propagation_report(loaded.traces[0])) == (112, 112)
 
 
 def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
 
 def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_path: Path) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, FORWARD)] * 3)]) for n in range(4)]
-    report = propagation_report(training(tmp_path, steps))
+    report = propagation_report(training(tmp_path, steps).traces[0])
     row = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
     assert (row["executions"], row["device_ops"], row["programs"]) == (4, 12, ["7"])
 
@@ -100,7 +100,7 @@ def test_a_number_sign_is_part_of_a_name(tmp_path: Path) -> None:
         ("dot.2", 30, "Training_Step.1/layer #4.3/aten__mm"),
     ]
     loaded = training(tmp_path, [Step(phases, [(950_000, ops)])])
-    rows = propagation_report(loaded)["annotations"]
+    rows = propagation_report(loaded.traces[0])["annotations"]
     assert [(row["path"], row["count"], row["device_ps"]) for row in rows] == [
         ("Training_Step", 1, 50),
         ("Training_Step/layer #3", 1, 20),
@@ -137,7 +137,7 @@ def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
     loaded = training(
         tmp_path, [Step(PHASES, [(950_000, [("fusion.1", 101, ""), ("fusion.1", 3, "")])])], hlo
     )
-    report = propagation_report(loaded)["propagation"]
+    report = propagation_report(loaded.traces[0])["propagation"]
     assert (report["recovered_ps"], report["device_ps"]) == (104, 104)
     assert rows(loaded)["Training_Step/forward"][2:] == (104, 2)
     assert rows(loaded)["Training_Step/forward/attention"][2:] == (101 - 101 * 3 // 4 + 3 - 3 * 3 // 4, 2)
@@ -159,7 +159,7 @@ def test_time_is_conserved_from_ops_to_scopes(bodies: list[list[tuple[str, int, 
         loaded = training(Path(folder), steps)
         trace = loaded.traces[0]
         total = sum(duration for body in bodies for _, duration, _ in body)
-        assert sums(propagation_report(loaded)) == (total, total)
+        assert sums(propagation_report(loaded.traces[0])) == (total, total)
         per_step = [annotation_rows(trace, n) for n in range(len(bodies))]
         for row in annotation_rows(trace):
             nested = [
@@ -253,7 +253,7 @@ def test_an_inner_op_that_outlasts_its_call_takes_only_the_time_within_it() -> N
 
 def test_devices_without_modules_have_scopes_too() -> None:
     ops = [("k1", 0, 10, {"tf_op": "jit(f)/jit(main)/add:"}), ("k2", 10, 5)]
-    report = propagation_report(session(capture(Core(name="GPU:0", lines={"Stream #1": ops}))))
+    report = propagation_report(capture(Core(name="GPU:0", lines={"Stream #1": ops})))
     assert [(row["path"], row["device_ps"], row["kind"], row["lost"]) for row in report["annotations"]] == [
         ("jit(f)", 10, "scope", None),
         ("jit(f)/jit(main)", 10, "scope", None),
@@ -280,11 +280,12 @@ def test_an_unknown_step_or_device_is_an_error(tmp_path: Path) -> None:
             propagation_view(loaded, **arguments)
 
 
-def test_an_empty_session_has_an_empty_view() -> None:
-    for empty in (session(), session(capture(thread("python", ("StepMarker", 0, 5))))):
+def test_a_session_without_ops_has_an_empty_view() -> None:
+    trace = capture(thread("python", ("StepMarker", 0, 5)))
+    for empty in (session(), session(trace)):
         view = propagation_view(empty)
         assert (view["state"], view["tree"], view["ribbons"]) == ("no_ops", [], [])
-        assert sums(propagation_report(empty)) == (0, 0)
+    assert sums(propagation_report(trace)) == (0, 0)
 
 
 def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> None:
@@ -302,7 +303,7 @@ def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> Non
     assert table[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
     assert [
         (diagnostic.id, diagnostic.message.partition(",")[0])
-        for diagnostic in propagation_diagnostics(loaded)
+        for diagnostic in propagation_diagnostics(loaded.traces[0])
     ] == [("deep_annotations", "3 annotations nested more than 64 levels deep")]
     timeline = Timeline(loaded)
     assert timeline.annotation_at("h0.ann", MAX_LEVELS, MAX_LEVELS)["path"] is None

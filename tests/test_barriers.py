@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from captures import Core, Event, capture, real_trace, session, thread
+from captures import Core, Event, capture, real_trace, thread
 from launching import TO_DEVICE, US, event
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
@@ -81,7 +81,7 @@ def test_a_gap_that_is_mostly_a_barrier_waits_for_the_other_core() -> None:
         "barrier-cores, waits for TPU:1", "wait", "TPU:0"
     )  # fmt: skip
     assert sum(link["duration_ps"] for link in last) == gaps.duration_ps[of_first[-1]]
-    items = gaps_report(session(trace))["items"]
+    items = gaps_report(trace)["items"]
     assert {row["late_device"] for row in items} == {"vm/TPU:1", None}
     sentence = gap_sentence(next(row for row in items if row["late_device"]), "jax")
     assert (
@@ -99,7 +99,7 @@ def test_a_short_barrier_leaves_the_gap_to_the_host() -> None:
 
 def test_barriers_of_devices_and_steps() -> None:
     trace = two_cores()
-    rows = device_summaries(session(trace))
+    rows = device_summaries(trace)
     assert [row["barrier_ps"] for row in rows] == [3 * (LATE_US + 3) * US, 3 * 3 * US]
     assert all(row["barrier_ps"] <= row["idle_ps"] for row in rows)
     time = device_time(trace, 0)
@@ -119,13 +119,13 @@ def test_tpus_with_a_late_core(shared_traces: Path, folder: str, waiting: str, l
     assert {(names[gaps.device[gap]], names[gaps.late_device[gap]]) for gap in queued} == {(waiting, late)}
     if folder == "engines/barrier":
         truth = json.loads((shared_traces / folder / "truth.json").read_text())["cores"]
-        assert {f"/device:{row['name']}": row["barrier_ps"] for row in device_summaries(session(trace))} == {
+        assert {f"/device:{row['name']}": row["barrier_ps"] for row in device_summaries(trace)} == {
             name: core["barrier_ps"] for name, core in truth.items()
         }
 
 
 def late_cores(trace: Trace) -> list[Finding]:
-    return [finding for finding in find_findings(session(trace)) if finding.id == "late_core"]
+    return [finding for finding in find_findings(trace) if finding.id == "late_core"]
 
 
 def test_the_core_that_is_launched_later_is_a_finding() -> None:

@@ -329,7 +329,7 @@ def test_product_sizes_of_recorded_programs_match_their_flops(name: str, shared_
 
 
 def test_heads_of_32_in_a_recorded_program_waste_the_matrix_unit(shared_traces: Path) -> None:
-    rows = host_work(session(real_trace(shared_traces / "torch_xla/baseline_session_debug")), [])["ops"]
+    rows = host_work(real_trace(shared_traces / "torch_xla/baseline_session_debug"), [])["ops"]
     heads = [row for row in rows if row["product"] == "f32[32,32,32] × f32[32,32,32] = f32[32,32,32]"]
     peaks = {"source": "table", "devices": [{"kind": "TPU v4"}]}
     text = advice_for(heads, [row["self_ps"] for row in heads], peaks, {"framework": "torch_xla"})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import Core, capture, real_trace, session, thread
+from captures import Core, capture, real_trace, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +28,7 @@ def instants(intervals: Intervals) -> set[int]:
 
 
 def summary_of_device(trace: Trace) -> Any:
-    return device_summaries(session(trace))[0]
+    return device_summaries(trace)[0]
 
 
 def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops() -> None:
@@ -192,7 +192,7 @@ def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
 
 def test_a_real_tpu_capture_looks_busy_but_mostly_waits(shared_traces: Path) -> None:
     """86.5 % over its four cores; of core 0's 79 s, 76 s are copy-done."""
-    cores = device_summaries(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    cores = device_summaries(real_trace(shared_traces / "public/tpu_v6e_jax"))
     busy_ps, span_ps = sum(core["busy_ps"] for core in cores), sum(core["span_ps"] for core in cores)
     assert (len(cores), round(busy_ps / span_ps, 3)) == (4, 0.865)
     assert (round(cores[0]["busy_ps"] / 1e12), round(cores[0]["stall_ps"] / 1e12)) == (79, 76)
@@ -204,7 +204,7 @@ def test_a_real_tpu_capture_looks_busy_but_mostly_waits(shared_traces: Path) -> 
 )
 def test_sums_of_real_captures_hold(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
-    for device, summary in zip(trace.devices, device_summaries(session(trace)), strict=True):
+    for device, summary in zip(trace.devices, device_summaries(trace), strict=True):
         assert summary["busy_ps"] + summary["idle_ps"] == summary["span_ps"]
         assert idle(trace, device).total_ps == summary["idle_ps"]
         assert summary["stall_ps"] <= summary["busy_ps"]

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.compare import compare
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import Trace
 
 STEPS = 4
@@ -116,7 +117,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
         folder.mkdir()
     long = session(trace_of(folders[0], ("dot.1", 10, 980), inline=True))
     short = session(trace_of(folders[1], ("dot.1", 10, 480), inline=True, length=500))
-    document = compare(long, short)
+    document = compare(SessionView(long), SessionView(short))
     assert document["a"]["launched_by"] == "JAX"
     [dispatch] = [row for row in document["classes"] if row["class"] == "dispatch"]
     assert (us(dispatch["difference_ps"]), dispatch["verdict"]) == (-500, "better")
@@ -128,7 +129,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
         session(trace_of(folder, ("dot.1", 10, length - 20), length=length))
         for folder, length in zip(folders, (1000, 500), strict=True)
     )
-    text = compare(a, b)["verdict"]["text"]
+    text = compare(SessionView(a), SessionView(b))["verdict"]["text"]
     assert "The host has 0.500\u202fms less wait per step, on average." in text
 
 

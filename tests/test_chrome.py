@@ -108,7 +108,7 @@ def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
 
 
 def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> None:
-    report = gaps_report(traced, all_gaps=True)
+    report = gaps_report(traced.traces[0], all_gaps=True)
     assert sum(chrome.total_ps(*name) for name in chrome.tracks if name[1] == "gaps") == report["listed_ps"]
     for device in traced.devices:
         gaps_in_export = sorted(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture, session, thread
+from captures import Core, capture, thread
 from report_texts import (
     CASE_STUDY,
     column_headings,
@@ -138,7 +138,7 @@ def test_ops_that_only_wait_over_all_devices() -> None:
     host = thread("python", ("step", 0, 100, {"_r": 1}))
     ops = [("copy-done.1", 2, 30), ("all-reduce-done", 45, 5), ("dot", 70, 5)]
     cores = [Core(name=f"TPU:{n}", ops=ops) for n in range(2)]
-    devices = device_summaries(session(capture(host, *cores)))
+    devices = device_summaries(capture(host, *cores))
     text = printed(report(CASE_STUDY) | {"devices": [*report(CASE_STUDY)["devices"], *devices]})
     headings, _, *rows = section(text, "Ops that only wait")[1:]
     assert (headings, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])

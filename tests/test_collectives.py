@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from captures import Core, capture, real_trace, session
+from captures import Core, capture, real_trace
 from hypothesis import given
 from hypothesis import strategies as st
 from programs import module, read
@@ -57,7 +57,7 @@ def test_on_a_cpu_the_opcode_identifies_a_collective(tmp_path: Path) -> None:
     proto = module([Instruction(1, "body_scan.1", "while", calls=[2])], {2: inner}, "jit_f")
     space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": proto})
     trace = read(space, tmp_path)
-    [row] = collectives_report(session(trace))
+    [row] = collectives_report(trace)
     assert row == {
         "op": "psum_invariant.7", "kind": "all-reduce", "count": 1, "duration_ps": 30, "exposed_ps": 30,
     }  # fmt: skip
@@ -73,20 +73,20 @@ def test_on_a_cpu_the_opcode_identifies_a_collective(tmp_path: Path) -> None:
 def test_collectives_of_real_captures_of_jax(
     shared_traces: Path, capture_name: str, rows: dict[tuple[str, str], int]
 ) -> None:
-    collectives = collectives_report(session(real_trace(shared_traces / "other" / capture_name)))
+    collectives = collectives_report(real_trace(shared_traces / "other" / capture_name))
     assert {(row["op"], row["kind"]): row["count"] for row in collectives} == rows
 
 
 def test_the_category_identifies_a_collective() -> None:
     trace = capture(Core([("fusion.9", 0, 10, {"hlo_category": "all-reduce fusion"}), ("dot", 10, 5)]))
-    [row] = collectives_report(session(trace))
+    [row] = collectives_report(trace)
     assert row == {"op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10}
 
 
 @pytest.mark.parametrize("stats", [{"hlo_category": "host send-done"}, {"tf_op": "jit(f)/io_callback:"}])
 def test_a_send_to_the_host_is_no_collective(stats: dict[str, str]) -> None:
     trace = capture(Core([("send-done.2", 0, 10, stats), ("send-done.3", 10, 10), ("dot", 20, 5)]))
-    assert [row["op"] for row in collectives_report(session(trace))] == ["send-done.3"]
+    assert [row["op"] for row in collectives_report(trace)] == ["send-done.3"]
     assert find_collectives(trace, 0).op.tolist() == [1]
 
 
@@ -105,7 +105,7 @@ def test_ops_of_one_name_have_a_row_per_kind(tmp_path: Path) -> None:
     for number, (kind, length) in enumerate([("all-reduce", 5), ("all-gather", 3)], 1):
         fusion = plane.event_metadata("fusion.3", number, stats={"hlo_category": f"{kind} fusion"})
         line.event(fusion, 10 * number, length)
-    rows = collectives_report(session(read(space, tmp_path)))
+    rows = collectives_report(read(space, tmp_path))
     assert [(row["op"], row["kind"], row["count"], row["duration_ps"]) for row in rows] == [
         ("fusion.3", "all-reduce", 1, 5),
         ("fusion.3", "all-gather", 1, 3),
@@ -116,7 +116,7 @@ def test_rows_add_up_over_devices_and_have_own_times() -> None:
     """The time of a collective in a loop's body counts for the collective, not for the loop."""
     ops = [("while.1", 0, 30), ("all-gather.1", 5, 10), ("all-reduce.1", 20, 5)]
     trace = capture(Core(ops), Core(ops, name="TPU:1"))
-    rows = {row["op"]: row for row in collectives_report(session(trace))}
+    rows = {row["op"]: row for row in collectives_report(trace)}
     # The loop's own time does not hide a collective, as it excludes the ops inside the loop.
     assert rows["all-gather.1"] == {
         "op": "all-gather.1", "kind": "all-gather", "count": 2, "duration_ps": 20, "exposed_ps": 20,
@@ -142,7 +142,7 @@ def test_on_a_cpu_ops_of_other_threads_are_not_nested_in_a_collective(tmp_path: 
         line.event(op, start, length, hlo_op=op, hlo_module="SyncTensorsGraph.1", program_id=7)
     proto = module([Instruction(1, "all-reduce.1", "all-reduce"), Instruction(2, "dot.2", "dot")])
     space.plane("/host:metadata").event_metadata("SyncTensorsGraph.1(7)", 7, stats={"Hlo Proto": proto})
-    [row] = collectives_report(session(read(space, tmp_path)))
+    [row] = collectives_report(read(space, tmp_path))
     assert (row["op"], row["duration_ps"], row["exposed_ps"]) == ("all-reduce.1", 30, 20)
 
 
@@ -184,9 +184,9 @@ def test_exposed_time_instant_by_instant(
 
 def test_collectives_of_a_real_capture_on_two_cores(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/spmd_fsdp_debug")
-    rows = collectives_report(session(trace))
+    rows = collectives_report(trace)
     assert {row["kind"] for row in rows} == {"all-reduce", "all-gather"}
     assert all(0 <= row["exposed_ps"] <= row["duration_ps"] for row in rows)
     # One run a step and core, eight steps, two cores.
     assert all(row["count"] == 16 for row in rows)
-    assert collectives_report(session(real_trace(shared_traces / "torch_xla/tiny_baseline"))) == []
+    assert collectives_report(real_trace(shared_traces / "torch_xla/tiny_baseline")) == []

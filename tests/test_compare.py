@@ -22,6 +22,7 @@ from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.execution_views import executions
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -161,7 +162,7 @@ class TestSteps:
         assert known_ps == sorted(known_ps, reverse=True)
         for row in document["classes"]:
             assert (row["a_ps"], row["difference_ps"], row["ratio"]) == (None, None, None)
-        assert default_step_view(stepless) is None
+        assert default_step_view(SessionView(stepless)) is None
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +307,7 @@ class TestLazyAgainstDynamo:
         assert (step["executions"], step["device_ps"]) == (2, (100 * 2 + 40) * US // 2)
         per_step = {row["program"]: row["per_step"] for row in document["lazy_dynamo"]["executions"]["a"]}
         assert per_step == {"both": 1, "one": 1}
-        view: Any = executions(two_cores("marker"))
+        view: Any = executions(SessionView(two_cores("marker")))
         overhead_ps = sum(row["overhead_ps"] * row["per_step"] / row["count"] for row in view["executions"])
         assert measure(document, "overhead_per_step")["a_ps"] == round(overhead_ps)
 
@@ -360,7 +361,7 @@ class TestLazyAgainstDynamo:
 
 
 def test_the_default_step_is_on_one_axis() -> None:
-    step = default_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
+    step = default_step_view(SessionView(session(demo("synthetic_case_study_8_tpu_cores"))))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
     assert [phase["name"] for phase in step["phases"]] == [
@@ -386,7 +387,9 @@ def test_the_view_is_small() -> None:
         tpu.launch(
             number * 100, (number * 100 + 10, 20), (number * 100 + 40, 30), program=f"p{number}.x({number})"
         )
-    view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(tpu.trace()))
+    view = comparison_view(
+        SessionView(session(demo("synthetic_case_study_8_tpu_cores"))), SessionView(session(tpu.trace()))
+    )
     assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
     assert (len(view["programs"]), view["row_counts"]["programs"]) == (200, 600 + 4)  # of B and A
     assert view["step"]["a"]
@@ -408,7 +411,7 @@ def test_the_phases_of_steps_inside_another_annotation() -> None:
     assert [row["path"].removeprefix("epoch/Training_Step/") for row in document["annotations"] if row["phase"]] == [
         "data/load", "forward", "backward",
     ]  # fmt: skip
-    step = default_step_view(before)
+    step = default_step_view(SessionView(before))
     assert step is not None
     assert [phase["name"] for phase in step["phases"]] == ["data/load", "forward"]
 

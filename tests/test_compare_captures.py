@@ -19,6 +19,7 @@ from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.sentences import VERDICT_TEXTS
 from tb_xla_insights.compare.significance import SIGNIFICANCE_LEVEL
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace
 
 DEMOS = (
@@ -94,7 +95,10 @@ class TestDemos:
             session(demo("torch_xla_baseline")),
             session(demo("torch_xla_dynamo_graph_break")),
         )
-        document, view = comparison_document(baseline, graph_break), comparison_view(baseline, graph_break)
+        document, view = (
+            comparison_document(baseline, graph_break),
+            comparison_view(SessionView(baseline), SessionView(graph_break)),
+        )
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
@@ -102,10 +106,10 @@ class TestDemos:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         traced = session(demo("synthetic_case_study_8_tpu_cores"))
-        whole = comparison_view(traced, traced)
+        whole = comparison_view(SessionView(traced), SessionView(traced))
         rows = whole["device_work"]["annotations"]
         monkeypatch.setattr("tb_xla_insights.compare.document._MAX_ROWS", 2)
-        cut = comparison_view(traced, traced)
+        cut = comparison_view(SessionView(traced), SessionView(traced))
         assert cut["device_time"] == whole["device_time"]
         assert cut["device_time"]["all"]["a_ps"] == sum(row["a_ps"] or 0 for row in rows)
         assert cut["row_counts"] == whole["row_counts"]

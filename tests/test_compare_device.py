@@ -19,7 +19,7 @@ from synthetic.writer import Space
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.compare.device import match_ops
 from tb_xla_insights.device_work import op_times
-from tb_xla_insights.report.cached import whole_report
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
 Ops = Mapping[str, tuple[str, int]]
@@ -69,7 +69,7 @@ def notable(rows: list[dict[str, Any]]) -> dict[str, tuple[str, str]]:
 
 def test_times_add_up_to_the_time_of_all_ops_in_steps(before: SessionTrace) -> None:
     """Op by op, or by annotation beyond the limit of cells."""
-    rows = whole_report(before)["ops"]
+    rows = session_report(before)["ops"]
     for cells in (10_000, 40):
         result = op_times(before.traces[0], cells)
         for key, times in result.ops.items():

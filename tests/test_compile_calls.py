@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import HostThread, capture, real_trace, session, thread
+from captures import HostThread, capture, real_trace, thread
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
@@ -193,7 +193,7 @@ def test_jax_call_is_one_compilation_with_any_number_of_pool_events() -> None:
 def test_real_capture_that_ends_in_a_compilation(shared_traces: Path) -> None:
     """Every third step has a new shape; the capture begins in step 3 and ends in step 15."""
     trace = real_trace(shared_traces / "torch_xla/dynamic_server")
-    rows = compiles_report(session(trace))
+    rows = compiles_report(trace)
     assert [row["cut"] for row in rows] == [None] * 4 + ["end"]
     assert [row["step_number"] for row in rows] == [None, 6, 9, 12, None]
     assert not any(row["warm_up"] for row in rows)
@@ -205,7 +205,7 @@ def test_real_capture_that_ends_in_a_compilation(shared_traces: Path) -> None:
 
 def test_real_capture_that_begins_in_a_compilation(shared_traces: Path) -> None:
     """The capture of four TPU chips begins in the compilation of one of the first programs."""
-    rows = compiles_report(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
+    rows = compiles_report(real_trace(shared_traces / "public/tpu_v6e_jax"))
     assert [row["cut"] for row in rows] == ["start", None, None, None, None]
     assert (rows[0]["start_ps"], all(row["warm_up"] for row in rows)) == (0, True)
 

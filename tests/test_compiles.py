@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import capture, real_trace, session, thread
+from captures import capture, real_trace, thread
 from launching import Tpu, demo
 from synthetic import case_study
 
@@ -37,7 +37,7 @@ def test_module_and_program_are_those_of_the_requested_launch() -> None:
     loop.main.append(("SyncTensorsGraphInternal", 40 * 10**6, 200 * 10**6, {}))
     loop.on_main(COMPILE, 50, 150, graph_hash="cc")
     loop.launch(210, (260, 10), (300, 50), program="part(18446744073709551615)")
-    [row] = compiles_report(session(loop.trace()))
+    [row] = compiles_report(loop.trace())
     assert (row["module"], row["program_id"], row["graph"]) == ("part", "18446744073709551615", "cc")
     assert (row["step"], row["step_number"], row["annotation"]) == (0, 7, "Training_Step/forward")
 
@@ -48,7 +48,7 @@ def test_compilation_in_a_backward_pass_belongs_to_the_open_annotation() -> None
                role="driving"),
         thread("pt_autograd_0", (COMPILE, 30, 40), role="autograd"),
     )  # fmt: skip
-    [row] = compiles_report(session(trace))
+    [row] = compiles_report(trace)
     assert row["annotation"] == "Training_Step/backward"
 
 
@@ -73,7 +73,7 @@ class TestWarmUp:
 
 def test_case_study() -> None:
     truth = case_study.truth()
-    [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    [row] = compiles_report(demo("synthetic_case_study_8_tpu_cores"))
     assert (row["start_ps"], row["duration_ps"]) == (truth.compile_start_ps, truth.compile_ps)
     assert (row["step_number"], row["warm_up"]) == (truth.recompiled_step, False)
     assert (row["graph_hash"], row["module"]) == (truth.graph_hash, truth.recompiled_module)
@@ -82,7 +82,7 @@ def test_case_study() -> None:
 def test_variants_of_a_graph_are_related_and_causes_come_from_the_log(shared_traces: Path) -> None:
     folder = shared_traces / "torch_xla/tiny_dynamic"
     log = parse_debug((folder / "stderr.txt").read_text())
-    rows = compiles_report(session(real_trace(folder)), Sidecars(compilations=log.compilations).causes)
+    rows = compiles_report(real_trace(folder), Sidecars(compilations=log.compilations).causes)
     assert [row["step_number"] for row in rows] == [3, 6, 9]
     assert {row["module"] for row in rows} == {"SyncTensorsGraph.290"}
     hashes = {row["graph_hash"] for row in rows}

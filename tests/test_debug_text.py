@@ -8,7 +8,6 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from captures import session
 from hypothesis import given
 from hypothesis import strategies as st
 from loops import STEP, loop
@@ -172,18 +171,18 @@ class TestExecutions:
     """In most tests ten steps of one program, so ten equal launches in a row."""
 
     def test_part_of_a_log_of_one_graph_matches_that_graph(self) -> None:
-        matches = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
+        matches = match_logged_executions(loop(10).trace(), blocks("a" + "b" * 14))
         assert {block.graph for block in matches.values()} == {"b"}
         assert len(matches) == 10
 
     def test_launches_with_ambiguous_causes_have_none(self) -> None:
         """Ten of eleven blocks fit at two offsets; only causes that agree at both are known."""
-        matches = match_logged_executions(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
+        matches = match_logged_executions(loop(10).trace(), blocks("b" * 11, "xxxxxyyyyyy"))
         assert sorted(matches) == [launch for launch in range(10) if launch != 4]
 
     @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
     def test_a_log_of_another_training_matches_no_launch(self, graphs: str) -> None:
-        assert match_logged_executions(session(loop(10).trace()), blocks(graphs)) == {}
+        assert match_logged_executions(loop(10).trace(), blocks(graphs)) == {}
 
     def test_the_cause_of_a_launch_distinguishes_alternating_graphs(self) -> None:
         """Each step reads a value and then ends; the log alone fits shifted by one as well."""
@@ -195,19 +194,17 @@ class TestExecutions:
         read, marker = "trying to access tensor value before torch_xla.sync", "user mark_step"
         log = [DebugLogBlock(graph, cause, (), "e", 1) for graph, cause in 7 * [("a", read), ("b", marker)]]
         trace = tpu.trace()
-        assert {
-            name: causes[0]["graph_hash"] for name, causes in causes_by_program(session(trace), log).items()
-        } == {
+        assert {name: causes[0]["graph_hash"] for name, causes in causes_by_program(trace, log).items()} == {
             "part": "a",
             "train": "b",
         }
         without_causes = [DebugLogBlock(block.graph, None, (), "e", 1) for block in log]
-        assert match_logged_executions(session(trace), without_causes) == {}
+        assert match_logged_executions(trace, without_causes) == {}
 
     def test_causes_are_counted_by_program(self) -> None:
         trace = loop(10).trace()
         [program] = {name for name, _ in find_launches(trace).programs}
-        assert causes_by_program(session(trace), blocks("b" * 10, "x" * 7 + "y" * 3)) == {
+        assert causes_by_program(trace, blocks("b" * 10, "x" * 7 + "y" * 3)) == {
             program: [
                 {"graph_hash": "b", "cause": "x", "frame": "f (train.py:120)", "count": 7},
                 {"graph_hash": "b", "cause": "y", "frame": "f (train.py:121)", "count": 3},
@@ -218,7 +215,7 @@ class TestExecutions:
         tpu = loop()
         tpu.launch(STEP + 290, (STEP + 300, 10), (STEP + 320, 100), program="part(9)")
         tpu.on_main("PjRtComputationClient::TransferFromDevice", STEP + 425, 10)
-        assert blocks_of_early_executions(session(tpu.trace()), []) == [None]
+        assert blocks_of_early_executions(tpu.trace(), []) == [None]
 
 
 def test_a_real_log_matches_all_launches_and_compilations(shared_traces: Path) -> None:

@@ -194,12 +194,12 @@ def test_paths_beyond_the_limit_count_for_their_ancestors(
 
 
 def test_hosts_that_are_not_in_memory_come_from_the_report(trained: SessionTrace) -> None:
-    annotations = propagation_report(trained)["annotations"]
+    annotations = propagation_report(trained.traces[0])["annotations"]
     report = {
         "session": {"hosts": [{"name": name} for name in "abc"]},
         "devices": [{}] * 6,
         "annotations": annotations,
-        **host_work(trained, annotations),
+        **host_work(trained.traces[0], annotations),
     }
     document = device_view(trained, "all", "all", report=report)
     assert document["hosts"] == {"shown": [0, 1, 2], "total": 3}

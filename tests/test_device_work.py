@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.report_text import DETAIL, print_sections
 from tb_xla_insights.device_work import WorkMerger, host_work, session_work, with_peaks
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.sections.device_time import work_of_annotations, work_of_ops
 from tb_xla_insights.trace.model import Trace
 
@@ -34,7 +35,7 @@ DONE = Op("copy-done.6", nbytes=5_000, category="copy-done")
 
 def work(trace: Trace) -> dict[str, Any]:
     loaded = session(trace)
-    return dict(host_work(loaded, propagation_report(loaded)["annotations"]))
+    return dict(host_work(loaded.traces[0], propagation_report(loaded.traces[0])["annotations"]))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:
 def test_the_mean_step_leaves_out_the_steps_of_hosts_without_devices() -> None:
     step = ("Training_Step", 0, 90, {"_r": 1, "step_num": 7})
     device_host = capture(thread("python", step), Core([("dot", 5, 9)]), host="a")
-    mean = host_work(session(device_host, capture(thread("python", step), host="b")), [])["device_work"][
+    mean = session_report(session(device_host, capture(thread("python", step), host="b")))["device_work"][
         "mean_step"
     ]
     assert mean is not None
@@ -345,7 +346,7 @@ def test_all_sums_equal_a_count_op_by_op(
     tree = document["device_work"]["annotations"]
     assert sum(row["own"]["self_ps"] for row in tree) == document["device_work"]["total"]["self_ps"]
     assert sum(row["own"]["flops"] or 0 for row in tree) == (document["device_work"]["total"]["flops"] or 0)
-    device_ps = {row["path"]: row["device_ps"] for row in propagation_report(session(trace))["annotations"]}
+    device_ps = {row["path"]: row["device_ps"] for row in propagation_report(trace)["annotations"]}
     assert {row["path"]: row["self_ps"] for row in tree if row["path"]} == {
         path: ps for path, ps in device_ps.items() if ps
     }

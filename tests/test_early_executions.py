@@ -39,7 +39,7 @@ def test_value_fetched_in_the_middle_of_a_step() -> None:
     loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [1]]
-    (row,) = early_executions_report(session(trace))
+    (row,) = early_executions_report(trace)
     us = 1_000_000
     assert row == {
         "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "trigger": "read", "program": "part",
@@ -119,7 +119,7 @@ def test_step_marker_inside_a_step() -> None:
     loop.launch(20, (30, 10), (50, 10), program="part(9)", by="marker")
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [0]]
-    (row,) = early_executions_report(session(trace))
+    (row,) = early_executions_report(trace)
     assert (row["annotation"], row["trigger"]) == ("Training_Step/forward", "step_marker")
 
 
@@ -153,7 +153,7 @@ def test_early_execution_in_a_backward_pass_belongs_to_the_open_annotation() -> 
     loop.on_main("backward", 80, 60)
     loop.launch(90, (95, 10), (110, 10), program="part(9)", autograd=True)
     loop.autograd.append(("PjRtComputationClient::TransferFromDevice", 105_000_000, 12_000_000))
-    (row,) = early_executions_report(session(loop.trace()))
+    (row,) = early_executions_report(loop.trace())
     assert (row["annotation"], row["step"]) == ("Training_Step/backward", 0)
 
 
@@ -189,7 +189,7 @@ def test_reads_after_each_step_count_for_the_step_before(read: str) -> None:
         loop.on_main(read, at + 920, 60)
     trace = loop.trace()
     assert per_step(trace) == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
-    assert [row["from_device"] for row in steps_report(session(trace))] == [1, 1, 1]
+    assert [row["from_device"] for row in steps_report(trace)] == [1, 1, 1]
     assert reads_report(trace)["steps_with_reads"] == 3
 
 
@@ -199,7 +199,7 @@ def test_case_study() -> None:
     assert [enclosing_path(trace, int(row)) for row in executions.annotation] == [truth.early_annotation]
     is_early_step = [truth.early_step == step.number for step in truth.steps]
     assert per_step(trace) == [is_early_step, [0] * len(is_early_step), is_early_step]
-    (row,) = early_executions_report(session(trace))
+    (row,) = early_executions_report(trace)
     assert (row["trigger"], row["program"]) == ("step_marker", "SyncTensorsGraph.41102")
 
 
@@ -213,7 +213,7 @@ def test_step_marker_on_the_backward_thread() -> None:
     loop = one_step()
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
-    (row,) = early_executions_report(session(loop.trace()))
+    (row,) = early_executions_report(loop.trace())
     assert (row["annotation"], row["trigger"], row["thread"]) == (
         "Training_Step/backward", "step_marker", "pt_autograd_0",
     )  # fmt: skip
@@ -230,7 +230,7 @@ def test_launches_of_torch_compiles_bridge_are_not_early_executions() -> None:
         event("SyncTensorsGraph", 96, 1),
     ]
     trace = loop.trace()
-    assert early_executions_report(session(trace)) == []
+    assert early_executions_report(trace) == []
     assert per_step(trace) == [[0], [0], [0]]
 
 
@@ -253,7 +253,7 @@ def test_real_steps(shared_traces: Path, scenario: str) -> None:
 
 def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     trace = session(real_trace(shared_traces / "torch_xla/tiny_early_item"))
-    rows = early_executions_report(trace)
+    rows = early_executions_report(trace.traces[0])
     assert {(row["annotation"], row["trigger"]) for row in rows} == {("Training_Step/forward", "read")}
     assert [row["program"] for row in rows[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
     assert reads_report(trace.traces[0])["most_steps"]

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.host_document import session_summary
+from tb_xla_insights.report.merge.summary import summary_of_hosts
 
 TPU = {"device_type_string": "TPU v3"}
 XRT = thread(
@@ -31,7 +31,7 @@ def cores(count: int, **stats: Any) -> list[Core]:
 
 
 def test_label() -> None:
-    result = environment(session(capture(XRT, *cores(8))))
+    result = environment(capture(XRT, *cores(8)))
     assert result == {
         "framework": "torch_xla", "runtime": "xrt", "accelerator": "TPU v3", "hlo_scopes": False, "synthetic": False,
         "label": "PyTorch/XLA · XRT · 8 TPU v3 cores",
@@ -40,7 +40,7 @@ def test_label() -> None:
 
 def test_label_of_devices_of_an_unknown_kind() -> None:
     custom = [Core([("dot", 40, 9)], [("train(7)", 40, 9)], name=f"CUSTOM:{i}") for i in range(2)]
-    assert environment(session(capture(XRT, *custom)))["label"] == "PyTorch/XLA · XRT · 2 other devices"
+    assert environment(capture(XRT, *custom))["label"] == "PyTorch/XLA · XRT · 2 other devices"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_label_of_devices_of_an_unknown_kind() -> None:
 def test_framework_and_runtime_follow_from_names(
     host_thread: HostThread, framework: str, runtime: str
 ) -> None:
-    result = environment(session(capture(host_thread)))
+    result = environment(capture(host_thread))
     assert (result["framework"], result["runtime"]) == (framework, runtime)
 
 
@@ -82,12 +82,12 @@ def test_framework_and_runtime_follow_from_names(
     ],
 )  # fmt: skip
 def test_accelerator(core: Core, accelerator: str, label: str) -> None:
-    result = environment(session(capture(thread("python", ("forward", 0, 9)), core)))
+    result = environment(capture(thread("python", ("forward", 0, 9)), core))
     assert (result["accelerator"], result["label"]) == (accelerator, label)
 
 
 def test_without_devices() -> None:
-    result = environment(session(capture(XRT)))
+    result = environment(capture(XRT))
     assert (result["accelerator"], result["label"]) == ("unknown", "PyTorch/XLA · XRT · no device")
 
 
@@ -102,23 +102,23 @@ def test_without_devices() -> None:
 )
 def test_scopes_are_in_op_names(op_name: str, has_scopes: bool) -> None:
     core = Core([("dot", 0, 9, {"tf_op": op_name} if op_name else {})])
-    assert environment(session(capture(XRT, core)))["hlo_scopes"] is has_scopes
+    assert environment(capture(XRT, core))["hlo_scopes"] is has_scopes
 
 
 def test_synthetic_capture() -> None:
-    assert environment(session(capture(XRT, environment={"synthetic": 1})))["synthetic"] is True
+    assert environment(capture(XRT, environment={"synthetic": 1}))["synthetic"] is True
 
 
 def test_accelerators_of_all_hosts_are_counted() -> None:
     two_hosts = session(capture(XRT, *cores(4), host="a"), capture(XRT, *cores(4), host="b"))
-    assert environment(two_hosts)["label"] == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+    assert summary_of_hosts(two_hosts)["environment"]["label"] == "PyTorch/XLA · XRT · 8 TPU v3 cores"
 
 
 # Diagnostics
 
 
 def ids_and_severities(*traces: Any) -> list[tuple[str, str]]:
-    return [(diagnostic.id, diagnostic.severity) for diagnostic in diagnose(session(*traces))]
+    return [(diagnostic.id, diagnostic.severity) for diagnostic in diagnose(session(*traces).traces[0])]
 
 
 def test_complete_capture_has_no_diagnostics() -> None:
@@ -126,16 +126,16 @@ def test_complete_capture_has_no_diagnostics() -> None:
 
 
 def test_no_device_plane() -> None:
-    (diagnostic,) = diagnose(session(capture(XRT)))
+    (diagnostic,) = diagnose(capture(XRT))
     assert diagnostic.as_json() == {
         "id": "no_device_plane",
         "severity": "warning",
         "message": "This capture has no device plane: capture with --device-level 1, from the process that owns the "
         "device, while steps run.",
     }
-    (empty,) = diagnose(session(capture(XRT, Core())))
+    (empty,) = diagnose(capture(XRT, Core()))
     assert empty.message.startswith("The device plane /device:TPU:0 is empty: the device recorded")
-    (empty,) = diagnose(session(capture(XRT, Core(), Core(), Core())))
+    (empty,) = diagnose(capture(XRT, Core(), Core(), Core()))
     assert empty.message.startswith(
         "The device planes /device:TPU:0 and 2 more are empty: the devices recorded"
     )
@@ -143,12 +143,10 @@ def test_no_device_plane() -> None:
 
 def test_tensorflows_own_ops_on_a_cpu_are_not_an_xla_device() -> None:
     runs = thread("tf_Compute/1", ("ExecutorState::Process", 0, 9))
-    diagnostic = {row.id: row for row in diagnose(session(capture(runs)))}["no_device_plane"]
+    diagnostic = {row.id: row for row in diagnose(capture(runs))}["no_device_plane"]
     assert diagnostic.severity == "info"
     assert "TensorFlow's own CPU ops are not the work of an XLA device" in diagnostic.message
-    (empty,) = (
-        row for row in diagnose(session(capture(runs, Core(name="GPU:0")))) if row.id == diagnostic.id
-    )
+    (empty,) = (row for row in diagnose(capture(runs, Core(name="GPU:0"))) if row.id == diagnostic.id)
     assert (empty.severity, empty.message.partition(" is empty")[0]) == (
         "warning",
         "The device plane /device:GPU:0",
@@ -160,7 +158,7 @@ def test_missing_data_of_a_damaged_file_may_be_cut_off(damage: str) -> None:
     def messages(*parts: Any) -> dict[str, str]:
         trace = capture(*parts)
         trace.diagnostics.append(Diagnostic(damage, "warning", "x"))
-        return {diagnostic.id: diagnostic.message for diagnostic in diagnose(session(trace))}
+        return {diagnostic.id: diagnostic.message for diagnostic in diagnose(trace)}
 
     damaged = messages(STEP_ONLY, Core())
     assert "may be truncated" in damaged["no_device_plane"]
@@ -171,13 +169,13 @@ def test_missing_data_of_a_damaged_file_may_be_cut_off(damage: str) -> None:
 
 def test_no_steps() -> None:
     launch = ("ExecuteReplicated", 30, 9)
-    diagnostic, unknown = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
+    diagnostic, unknown = diagnose(capture(thread("python", ("forward", 0, 9), launch), *cores(1)))
     assert (diagnostic.id, diagnostic.severity) == ("no_steps", "warning")
     assert unknown.id == "unknown_framework"
     assert "xp.StepTrace(" in diagnostic.message
     assert "jax.profiler.StepTraceAnnotation(" in diagnostic.message
     markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)
-    (diagnostic,) = diagnose(session(capture(markers, *cores(1))))
+    (diagnostic,) = diagnose(capture(markers, *cores(1)))
     assert (diagnostic.id, diagnostic.severity) == ("no_steps", "info")
     assert diagnostic.message == (
         "No step annotation: steps come from StepMarker. To name them, wrap each step in "
@@ -187,7 +185,7 @@ def test_no_steps() -> None:
 
 def test_no_launches() -> None:
     def reason(*parts: Any) -> str:
-        (diagnostic,) = [row for row in diagnose(session(capture(*parts))) if row.id == "no_launches"]
+        (diagnostic,) = [row for row in diagnose(capture(*parts)) if row.id == "no_launches"]
         assert diagnostic.severity == "warning"
         return diagnostic.message.partition(": ")[2]
 
@@ -219,17 +217,16 @@ def test_clocks_that_disagree(
     loop.launch(3100, (3150, 40), (3200 - ahead, 100))
     for name, start in calls:
         loop.executor.append(event(name, start, 5, _ct=TO_DEVICE, _c=100))
-    diagnostics = [
-        diagnostic for diagnostic in diagnose(session(loop.trace())) if diagnostic.id.startswith("clocks")
-    ]
+    diagnostics = [diagnostic for diagnostic in diagnose(loop.trace()) if diagnostic.id.startswith("clocks")]
     assert [diagnostic.id for diagnostic in diagnostics] == [id_ for id_, _ in expected]
     for diagnostic, (_, begin) in zip(diagnostics, expected, strict=True):
         assert diagnostic.message.startswith(begin)
 
 
 def test_diagnostics_of_several_hosts_name_the_host() -> None:
-    diagnostics = diagnose(session(capture(XRT, *cores(1), host="a"), capture(XRT, host="b")))
-    assert [(diagnostic.id, diagnostic.host) for diagnostic in diagnostics] == [("no_device_plane", "b")]
+    hosts = session(capture(XRT, *cores(1), host="a"), capture(XRT, host="b"))
+    diagnostics = summary_of_hosts(hosts)["diagnostics"]
+    assert [(row["id"], row.get("host")) for row in diagnostics] == [("no_device_plane", "b")]
 
 
 def test_low_host_level() -> None:
@@ -240,10 +237,10 @@ def test_low_host_level() -> None:
 
 
 def test_dropped_events() -> None:
-    (diagnostic,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1200})))
+    (diagnostic,) = diagnose(capture(XRT, *cores(1), environment={"dropped_events": 1200}))
     assert diagnostic.id == "dropped_events"
     assert "1\u202f200 events:" in diagnostic.message
-    (diagnostic,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1})))
+    (diagnostic,) = diagnose(capture(XRT, *cores(1), environment={"dropped_events": 1}))
     assert "1 event:" in diagnostic.message
 
 
@@ -264,7 +261,7 @@ def test_label_and_diagnostics_of_real_captures(
     shared_traces: Path, folder: str, label: str, diagnostics: list[tuple[str, str]]
 ) -> None:
     trace = real_trace(shared_traces / folder)
-    assert environment(session(trace))["label"] == label
+    assert environment(trace)["label"] == label
     assert ids_and_severities(trace) == diagnostics
 
 
@@ -274,6 +271,6 @@ def test_label_and_diagnostics_of_real_captures(
 def test_summary_and_report_have_the_same_environment(name: str) -> None:
     """On a CPU, scopes are recorded in programs, not in stats of ops."""
     loaded = session(demo(name))
-    summary = session_summary(loaded)["environment"]
+    summary = summary_of_hosts(loaded)["environment"]
     assert summary == session_report(loaded)["environment"]
     assert summary["hlo_scopes"]

@@ -23,12 +23,12 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import compile_views, execution_views, gap_views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
 from tb_xla_insights.report.default_step import default_step
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.report.session_view import SessionView
 
 
 @pytest.fixture(scope="module")
-def case_study() -> SessionTrace:
-    return session(demo("synthetic_case_study_8_tpu_cores"))
+def case_study() -> SessionView:
+    return SessionView(session(demo("synthetic_case_study_8_tpu_cores")))
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ def case_study() -> SessionTrace:
 )
 def test_views_show_the_same_step_first(name: str) -> None:
     loaded = session(demo(name))
-    executions: Any = execution_views.executions(loaded)
+    executions: Any = execution_views.executions(SessionView(loaded))
     number = executions["steps"][executions["step"]]
     step = propagation_view(loaded)["step"]
     assert step
     assert step["number"] == number
     assert select(loaded, None, None).step == str(number)
-    shown = default_step_view(loaded)
+    shown = default_step_view(SessionView(loaded))
     assert shown is not None
     assert shown["number"] == number
 
@@ -62,7 +62,7 @@ def test_the_default_step_is_of_the_median_host() -> None:
 
 class TestExecutions:
     def test_totals_by_kind_add_up(self) -> None:
-        view: Any = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
+        view: Any = execution_views.executions(SessionView(session(demo("synthetic_dynamo_issue_dynamo"))))
         for name in ("host_ps", "overhead_ps"):
             totals = [
                 [row["costs"]["total"][name] for row in rows]
@@ -74,13 +74,13 @@ class TestExecutions:
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
         assert "(fitted to 5 runs)" in view["reading"]
 
-    def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
+    def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionView) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
         view: Any = execution_views.executions(case_study)
         runs = sum(row["count"] for row in view["executions"])
         per_step = sum(row["per_step"] for row in view["executions"])
         assert (runs, view["core_steps"], per_step) == (12 * 8, 10 * 8, 11 / 10)
-        on_one_device = execution_views.executions(case_study, devices=[case_study.devices[3].id])
+        on_one_device = execution_views.executions(case_study, devices=[case_study.hosts.devices[3].id])
         assert on_one_device["core_steps"] == 10
         assert sum(row["per_step"] for row in on_one_device["executions"]) == 11 / 10
 
@@ -90,14 +90,14 @@ class TestExecutions:
         ]
         hosts = session(*traces)
         ids = [device.id for device in hosts.devices]
-        whole = execution_views.executions(hosts)
+        whole = execution_views.executions(SessionView(hosts))
         choices = [ids, ids[::-1], [f"{trace.host}/*" for trace in traces]]
         choices.append([choices[2][0], *ids[len(traces[0].devices) :]])
         for choice in choices:
-            assert execution_views.executions(hosts, devices=choice) == whole
+            assert execution_views.executions(SessionView(hosts), devices=choice) == whole
         for trace in traces:
-            alone: Any = execution_views.executions(session(trace))
-            chosen: Any = execution_views.executions(hosts, devices=[f"{trace.host}/*"])
+            alone: Any = execution_views.executions(SessionView(session(trace)))
+            chosen: Any = execution_views.executions(SessionView(hosts), devices=[f"{trace.host}/*"])
             assert [chosen[key] for key in ("executions", "reading", "lead", "core_steps")] == [
                 alone[key] for key in ("executions", "reading", "lead", "core_steps")
             ]
@@ -112,25 +112,26 @@ class TestExecutions:
             event for event in tpu.executor if event[0] != "DoEnqueueProgram" or event[1] < 300 * US
         ]
         # Enqueued at 115 and 215, when the core was busy until 250 and 450.
-        lead = execution_views.executions(session(tpu.trace()))["lead"]
+        lead = execution_views.executions(SessionView(session(tpu.trace())))["lead"]
         assert lead
         assert lead.replace("\u202f", " ").endswith(
             "enqueued 0.185 ms before the device is free for it (median; from 0.135 ms to 0.235 ms over 2 runs)."
         )
 
     def test_a_step_of_many_runs_has_the_first_and_their_number(
-        self, case_study: SessionTrace, monkeypatch: pytest.MonkeyPatch
+        self, case_study: SessionView, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        devices = [case_study.devices[1].id]
-        whole: Any = execution_views.executions(case_study, devices=[case_study.devices[0].id])
+        devices = [case_study.hosts.devices[1].id]
+        whole: Any = execution_views.executions(case_study, devices=[case_study.hosts.devices[0].id])
         monkeypatch.setattr(execution_views, "_MAX_RUNS", 3)
         monkeypatch.setattr(execution_views, "_MAX_PROGRAM_PAIRS", 0)
-        view: Any = execution_views.executions(case_study, 7)
+        fresh = SessionView(case_study.hosts)
+        view: Any = execution_views.executions(fresh, 7)
         assert (len(view["runs"]["device"]), view["run_count"]) == (3, 16)
-        cut: Any = execution_views.executions(case_study, devices=devices)
+        cut: Any = execution_views.executions(fresh, devices=devices)
         assert (len(cut["between"]), cut["between_count"]) == (0, len(whole["between"]))
 
-    def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
+    def test_the_runs_of_one_step(self, case_study: SessionView) -> None:
         view: Any = execution_views.executions(case_study, 7)
         runs = view["runs"]
         assert view["step"] == 7
@@ -146,7 +147,7 @@ class TestExecutions:
 
 
 class TestCompiles:
-    def test_graphs_by_step(self, case_study: SessionTrace) -> None:
+    def test_graphs_by_step(self, case_study: SessionView) -> None:
         view: Any = compile_views.compiles(case_study)
         assert view["steps"] == list(range(1204, 1214))
         first = view["graphs"][0]
@@ -161,16 +162,18 @@ class TestCompiles:
         assert len(usual["steps"]) == 8
 
     def test_all_steps_of_a_graph_are_listed(self) -> None:
-        view: Any = compile_views.compiles(session(loop(steps=600, device=500).trace()))
+        view: Any = compile_views.compiles(SessionView(session(loop(steps=600, device=500).trace())))
         assert [len(graph["steps"]) for graph in view["graphs"]] == [len(view["steps"])] == [600]
 
     def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
-        view: Any = compile_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+        view: Any = compile_views.compiles(
+            SessionView(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+        )
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
 
 
-def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTrace) -> None:
+def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionView) -> None:
     patterns = {(row["before"], row["after"]): row["cause"] for row in gap_views.gaps(case_study)["patterns"]}
     between = execution_views.executions(case_study)["between"]
     assert {(row["before"], row["after"]): row["cause"] for row in between} == patterns
@@ -182,7 +185,9 @@ def test_no_device_is_idle_between_runs_during_a_longer_one() -> None:
     main = nested((0, 20, [(1, 5)]), (30, 20, [(2, 35)]), (60, 20, [(3, 65)]), (200, 20, [(4, 205)]))
     others = [kernel(40, 5, 2, "jit_g(8)"), kernel(100, 5, 3, "jit_h(9)"), kernel(210, 5, 4, "jit_i(1)")]
     device = gpu(kernel(10, 140, 1), streams={"Stream #2(Kernel)": others})
-    view = execution_views.executions(session(capture(thread("python", *main, role="driving"), device)))
+    view = execution_views.executions(
+        SessionView(session(capture(thread("python", *main, role="driving"), device)))
+    )
     between = [(row["before"], row["after"], row["count"], row["total_ps"] // US) for row in view["between"]]
     assert sorted(between) == [("jit_f", "jit_g", 1, 0), ("jit_g", "jit_h", 1, 0), ("jit_h", "jit_i", 1, 60)]
 
@@ -226,24 +231,24 @@ class TestCompileTexts:
         self, tmp_path: Path, framework: Framework, word: str
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
-        view: Any = compile_views.compiles(compiling(tmp_path, graphs, framework=framework))
+        view: Any = compile_views.compiles(SessionView(compiling(tmp_path, graphs, framework=framework)))
         assert word in view["how_to_record_causes"]
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]
         assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")
 
 
-def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionTrace) -> None:
-    ids = [device.id for device in case_study.devices]
+def test_the_sums_of_the_last_choices_of_devices_are_cached(case_study: SessionView) -> None:
+    ids = [device.id for device in case_study.hosts.devices]
     first: Any = execution_views.executions(case_study, devices=ids[:1])
     sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]
     assert all(kinds is first["kinds"] for kinds in sums)
 
 
-def test_a_host_stands_for_all_of_its_devices(case_study: SessionTrace) -> None:
-    [host] = {device.host for device in case_study.devices}
+def test_a_host_stands_for_all_of_its_devices(case_study: SessionView) -> None:
+    [host] = {device.host for device in case_study.hosts.devices}
     assert execution_views.executions(case_study, devices=[f"{host}/*"]) == execution_views.executions(
-        case_study, devices=[device.id for device in case_study.devices]
+        case_study, devices=[device.id for device in case_study.hosts.devices]
     )
 
 

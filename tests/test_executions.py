@@ -23,6 +23,7 @@ from tb_xla_insights.analysis.launches.executions import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.compare import compare
 from tb_xla_insights.report.launch_rows import mean_run
+from tb_xla_insights.report.session_view import SessionView
 
 COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
@@ -121,7 +122,7 @@ def test_queue_time_and_overhead_are_unknown_if_no_launch_is_known() -> None:
 
 def test_a_comparison_has_the_mean_overhead_of_runs_whose_launch_is_known() -> None:
     all_known, others = (session(launched_before_the_capture(runs).trace()) for runs in (0, 3))
-    document: Any = compare(all_known, others)
+    document: Any = compare(SessionView(all_known), SessionView(others))
     [program] = document["programs"]
     assert (program["overhead"]["a_ps"], program["overhead"]["b_ps"]) == (50 * US, 50 * US)
     assert program["b"]["overhead_ps"] == 200 * US

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import Event, capture, real_trace, session, thread
+from captures import Event, capture, real_trace, thread
 from extracting import bridge, extractions_by_definition
 from host_classes import times_by_class
 from hypothesis import given, settings
@@ -172,7 +172,7 @@ def test_real_capture_with_a_graph_break() -> None:
     assert len(extractions) == 10
     assert times_by_class(trace)["dynamo"] == 1_315_945_753_000
     assert extractions_of(trace) == extractions_by_definition(trace)
-    assert early_executions_report(session(trace)) == []
+    assert early_executions_report(trace) == []
     markers = [row for row in range(len(trace)) if trace.name(row) == "StepMarker"]
     classes = event_classes(trace)[0][markers].tolist()
     assert classes.count(CLASSES.index("dynamo")) == 20

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_chan
 from tb_xla_insights.analysis.findings.compile_places import compiling_function
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
 from tb_xla_insights.report.compile_views import compiles
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -111,7 +112,7 @@ class TestRecompilation:
 
 
 def recompilation_of(compiled: SessionTrace) -> Finding:
-    return next(finding for finding in find_findings(compiled) if finding.id == "recompilation")
+    return next(finding for finding in find_findings(compiled.traces[0]) if finding.id == "recompilation")
 
 
 CHANGES = {
@@ -226,7 +227,7 @@ class TestChangedGraphs:
         capture_session = compiling(tmp_path, [BASE, Graph([*WEIGHTS, "s64[2]"])], hlo=False)
         advice = recompilation_of(capture_session).advice
         assert advice.startswith("Find what is new each time: ")
-        for row in compiles(capture_session)["compiles"]:
+        for row in compiles(SessionView(capture_session))["compiles"]:
             assert row["advice"] == advice.replace("new", "new in Training_Step", 1)
 
     def test_the_place_follows_the_graph(self) -> None:

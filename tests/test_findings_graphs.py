@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
@@ -311,7 +311,7 @@ class TestSyncEveryStep:
             for depth, frame in enumerate(frames):
                 tpu.on_main(frame, at + depth, 150 - 2 * depth)
             tpu.on_main("CommonPjRtBuffer::Await", at + 20, 100)
-        facts = Facts(session(tpu.trace()), NO_SIDECARS)
+        facts = Facts(tpu.trace(), NO_SIDECARS)
         facts.framework = "jax"
         assert waiting_call(facts) == call
 

@@ -231,7 +231,7 @@ def test_costs_of_host_findings_never_count_twice() -> None:
     for tpu in (with_work("data_loading", 300), with_work("RunPostOrder", 100), loop()):
         trace = tpu.trace()
         gaps = find_gaps(trace)
-        costs = sum(finding.cost_ps for finding in find_findings(session(trace)))
+        costs = sum(finding.cost_ps for finding in find_findings(trace))
         assert costs <= gaps.duration_ps[gaps.kind == STARVED].sum()
 
 
@@ -268,11 +268,11 @@ def two_hosts() -> SessionTrace:
 
 def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
     trained = two_hosts()
-    steps = steps_report(trained)
+    steps = [step for trace in trained.traces for step in steps_report(trace)]
     finding = {finding["id"]: finding for finding in session_report(trained)["findings"]}["input_bound"]
     assert finding["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
     steps_if_fixed: list[Any] = [
-        {finding.id: finding for finding in find_findings(session(trace))}["input_bound"].step_if_fixed_ps
+        {finding.id: finding for finding in find_findings(trace)}["input_bound"].step_if_fixed_ps
         for trace in trained.traces
     ]
     assert finding["step_if_fixed_ps"] == pytest.approx(

@@ -17,6 +17,7 @@ from tb_xla_insights.report.gap_findings import (
     why_gap,
 )
 from tb_xla_insights.report.gap_text import cause_text, patterns_with_kind
+from tb_xla_insights.report.session_view import SessionView
 
 
 @pytest.mark.parametrize(
@@ -97,11 +98,11 @@ def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
 
 def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
     case_study = session(demo("synthetic_case_study_8_tpu_cores"))
-    overview = views.overview(case_study)
+    overview = views.overview(SessionView(case_study))
     findings = {row["id"]: row for row in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
         (place,) = overview["explained_gaps"][id_]["gaps"]
-        document = gap_views.gap(case_study, place["device"], place["start_ps"])
+        document = gap_views.gap(SessionView(case_study), place["device"], place["start_ps"])
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
     assert "exposed_collectives" not in overview["explained_gaps"]

@@ -12,6 +12,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import gap_views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -105,7 +106,7 @@ class TestSentences:
 
 class TestGaps:
     def test_one_gap_of_several_cores_is_one_item(self, case_study: SessionTrace) -> None:
-        view, report = gap_views.gaps(case_study), session_report(case_study)["gaps"]
+        view, report = gap_views.gaps(SessionView(case_study)), session_report(case_study)["gaps"]
         assert sum(entry["cores"] for entry in view["items"]) == len(report["items"]) == view["count"]
         longest = view["items"][0]
         assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
@@ -121,7 +122,7 @@ class TestGaps:
 
     def test_the_strip_has_the_cause_of_most_gap_time_per_bucket(self, case_study: SessionTrace) -> None:
         gaps = session_report(case_study, all_gaps=True)["gaps"]["items"]
-        strip = gap_views.gaps(case_study)["strip"]
+        strip = gap_views.gaps(SessionView(case_study))["strip"]
         assert len(strip) == 8
         for row in strip[::7]:
             for bucket in range(1000):
@@ -136,14 +137,14 @@ class TestGaps:
                 assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
-        for item in gap_views.gaps(case_study)["items"]:
+        for item in gap_views.gaps(SessionView(case_study))["items"]:
             for device in item["devices"][:1]:
-                gap = gap_views.gap(case_study, device, item["start_ps"])
+                gap = gap_views.gap(SessionView(case_study), device, item["start_ps"])
                 assert sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
-                pattern = gap_views.gaps(case_study)["patterns"][gap["pattern"]]
+                pattern = gap_views.gaps(SessionView(case_study))["patterns"][gap["pattern"]]
                 assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
                 assert gap["occurrences"] == pattern["count"]
 
@@ -154,37 +155,44 @@ class TestGaps:
         capture_session = session(capture(first, second))
         all_cores_idle_ps = {
             (gap_item["device"], gap_item["start_ps"] // US): gap_item["all_cores_idle_ps"]
-            for gap_item in gap_views.gaps(capture_session)["items"]
+            for gap_item in gap_views.gaps(SessionView(capture_session))["items"]
         }
         assert all_cores_idle_ps == {
             ("vm/TPU:0", 20): 20 * US,
             ("vm/TPU:0", 100): 40 * US,
             ("vm/TPU:1", 40): 60 * US,
         }
-        shown_sentence = gap_views.gap(capture_session, "vm/TPU:0", 20 * US)["sentence"].replace(
+        shown_sentence = gap_views.gap(SessionView(capture_session), "vm/TPU:0", 20 * US)["sentence"].replace(
             "\u202f", " "
         )
         assert shown_sentence.endswith(
             " All cores of the host are idle for 20.0 µs of it; for the rest, some of them work."
         )
-        assert "are idle meanwhile." in gap_views.gap(capture_session, "vm/TPU:0", 100 * US)["sentence"]
+        assert (
+            "are idle meanwhile."
+            in gap_views.gap(SessionView(capture_session), "vm/TPU:0", 100 * US)["sentence"]
+        )
         overlapping = session(
             capture(first, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1"))
         )
         # The other core has the same gap: the page counts such gaps, so the sentence does not repeat it.
-        assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
+        assert "cores" not in gap_views.gap(SessionView(overlapping), "vm/TPU:0", 20 * US)["sentence"]
         busy_core = Core([("a", 0, 149 * US)], name="TPU:1")
-        sentence = gap_views.gap(session(capture(first, busy_core)), "vm/TPU:0", 20 * US)["sentence"]
+        sentence = gap_views.gap(SessionView(session(capture(first, busy_core))), "vm/TPU:0", 20 * US)[
+            "sentence"
+        ]
         assert sentence.endswith(" At any time, at least one other core of the host works.")
         single = session(capture(first))
-        assert {gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
-        assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
-        for item in gap_views.gaps(case_study)["items"]:
+        assert {
+            gap_item["all_cores_idle_ps"] for gap_item in gap_views.gaps(SessionView(single))["items"]
+        } == {None}
+        assert "cores" not in gap_views.gap(SessionView(single), "vm/TPU:0", 20 * US)["sentence"]
+        for item in gap_views.gaps(SessionView(case_study))["items"]:
             assert len(item["all_cores_idle_by_device_ps"]) == item["cores"]
 
     def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):
-            gap_views.gap(case_study, "x", 5)
+            gap_views.gap(SessionView(case_study), "x", 5)
 
 
 def test_patterns_sum_up_their_gaps(case_study: SessionTrace) -> None:

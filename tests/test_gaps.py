@@ -24,7 +24,7 @@ from tb_xla_insights.trace.model import Trace
 
 
 def report(trace: Trace, **options: Any) -> Any:
-    return gaps_report(session(trace), **options)
+    return gaps_report(trace, **options)
 
 
 def in_us(times: dict[str, int]) -> dict[str, float]:
@@ -98,7 +98,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     assert [idle(trace, device).total_ps // US for device in trace.devices] == [
         len(idle_us) for idle_us in idle_by_device
     ]
-    for row in device_summaries(session(trace)):
+    for row in device_summaries(trace):
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
 
 
@@ -271,7 +271,7 @@ def test_the_main_cause_of_gaps_on_real_devices(shared_traces: Path, scenario: s
 def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
     report_gaps = report(trace, all_gaps=True)
-    assert report_gaps["total_ps"] == sum(row["idle_ps"] for row in device_summaries(session(trace)))
+    assert report_gaps["total_ps"] == sum(row["idle_ps"] for row in device_summaries(trace))
     assert (
         report_gaps["listed_ps"]
         == sum(gap["duration_ps"] for gap in report_gaps["items"])

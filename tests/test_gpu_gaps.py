@@ -26,7 +26,7 @@ def test_with_overlapping_runs_the_kernels_run_ends_the_gap() -> None:
         thread("python", *main, role="driving"), gpu(*first, streams={"Stream #2(Kernel)": second})
     )
     assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
-    items = gaps_report(session(trace))["items"]
+    items = gaps_report(trace)["items"]
     gaps = sorted((gap["start_ps"] // US, gap["after"], gap["inside_run"], gap["kind"]) for gap in items)
     assert gaps == [
         (15, "jit_g", False, "starved"),
@@ -45,7 +45,7 @@ def test_the_kernels_call_decides_the_kind_of_a_gap_inside_a_run(call: float, ki
     trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
     gaps = find_gaps(trace)
     assert [GAP_KINDS[value] for value in gaps.kind.tolist()] == [kind]
-    (item,) = gaps_report(session(trace))["items"]
+    (item,) = gaps_report(trace)["items"]
     assert item["inside_run"]
     assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
 
@@ -86,7 +86,7 @@ def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
     main = nested((0, 200, [(1, 5), (2, 90), (3, 115)]))
     kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
-    gaps = [(gap["after"], gap["inside_run"], gap["kind"]) for gap in gaps_report(session(trace))["items"]]
+    gaps = [(gap["after"], gap["inside_run"], gap["kind"]) for gap in gaps_report(trace)["items"]]
     assert gaps == [("jit_f", True, "starved"), ("jit_f", True, "starved")]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, Event, HostThread, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, thread
 from gpus import EXECUTE, HELPER, THUNKS, US, event, gpu, kernel, nested, programs, runs
 from hypothesis import given, settings
 from independent import parse
@@ -43,7 +43,7 @@ def test_runs_are_separated_by_the_execution_around_their_calls() -> None:
     assert (launches.runs.enqueue_ps // US).tolist() == [6, 36]
     assert launches.programs == [("jit_f", "7")]
     assert [step.name for step in find_steps(trace)] == ["jit_f"]  # from one run to the next
-    assert "no_launches" not in {diagnostic.id for diagnostic in diagnose(session(trace))}
+    assert "no_launches" not in {diagnostic.id for diagnostic in diagnose(trace)}
 
 
 def test_a_run_s_kernels_are_those_of_its_program_alone() -> None:
@@ -102,7 +102,7 @@ def test_calls_that_several_threads_could_have_made_have_no_thread() -> None:
     rows, cores = amd_capture()
     trace = capture(*rows, *cores)
     assert runs(trace) == [("jit_f(7)", 14, 142)], "the two runs cannot be distinguished"
-    (gap,) = gaps_report(session(trace))["items"][:1]
+    (gap,) = gaps_report(trace)["items"][:1]
     assert (gap["inside_run"], gap["kind"]) == (True, "starved"), "the call of each kernel is still known"
 
 
@@ -164,7 +164,7 @@ def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Even
     trace = capture(thread("python", event("f", 0, 1), *host, role="driving"), gpu(*kernels))
     assert runs(trace) == [("jit_f(7)", 10, 31), ("jit_g(8)", 36, 41), ("jit_f(7)", 60, 65)]
     assert {join for join, _ in joins(trace)} <= {"ordered", "none"}
-    [inside] = [gap for gap in gaps_report(session(trace))["items"] if gap["inside_run"]]
+    [inside] = [gap for gap in gaps_report(trace)["items"] if gap["inside_run"]]
     assert (inside["start_ps"], inside["kind"]) == (15 * US, "unknown")
 
 
@@ -178,7 +178,7 @@ def test_kernels_without_programs_make_no_runs() -> None:
     kernels = [kernel(10, 5, 1, None), kernel(20, 5, 2, None)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
     assert runs(trace) == []
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "no_launches"]
     assert diagnostic.message.startswith(
         "What executions cost is unknown: the GPUs' kernels name no programs. Compile with XLA"
     )
@@ -187,15 +187,15 @@ def test_kernels_without_programs_make_no_runs() -> None:
 def test_without_their_calls_it_is_not_known_what_kernels_without_programs_waited_for() -> None:
     kernels = [kernel(10, 5, None, None), kernel(40, 5, None, None)]
     trace = capture(thread("python", event("f", 0, 50), role="driving"), gpu(*kernels))
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "no_launches"]
     assert diagnostic.message.startswith("Why gaps ended and what executions cost is unknown: ")
-    assert [gap["kind"] for gap in gaps_report(session(trace))["items"]] == ["unknown"]
+    assert [gap["kind"] for gap in gaps_report(trace)["items"]] == ["unknown"]
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
     assert runs(trace) == []
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "no_launches"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "no_launches"]
     assert "the devices recorded no program runs. " in diagnostic.message
 
 

@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import compile_views
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.program_digests import ProgramDigests, digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
@@ -248,7 +249,7 @@ def test_shapes_read_as_in_hlo() -> None:
 
 def test_batch_of_another_length_compiles_another_graph() -> None:
     """The demo pads its batches to 16 and, later, to 24 tokens."""
-    view = compile_views.compiles(session(demo("torch_xla_dynamic_shapes")))
+    view = compile_views.compiles(SessionView(session(demo("torch_xla_dynamic_shapes"))))
     [row] = view["compiles"]
     change = {"before": "s64[4,16]", "after": "s64[4,24]"}
     assert row["nearest"] == {
@@ -267,9 +268,7 @@ def test_shapes_that_grow_step_by_step(
     shared_traces: Path, folder: str, lengths: range, rows: int, equal_count: int
 ) -> None:
     """The graph before the first compilation did not run in the capture."""
-    compiled: Any = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[
-        : len(lengths) - 1
-    ]
+    compiled: Any = compiles_report(real_trace(shared_traces / "torch_xla" / folder))[: len(lengths) - 1]
     assert [row["change"] for row in compiled] == ["grows"] * len(compiled)
     assert [
         (parameter["before"], parameter["after"])
@@ -280,7 +279,7 @@ def test_shapes_that_grow_step_by_step(
 
 
 def test_no_difference_for_a_synthetic_capture_without_shapes() -> None:
-    [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    [row] = compiles_report(demo("synthetic_case_study_8_tpu_cores"))
     assert [row[key] for key in ("change", "difference", "nearest", "same_hlo")] == [None] * 4
 
 

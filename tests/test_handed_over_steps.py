@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.compare.step import default_step_view
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import Trace
 
 STEPS = 8
@@ -55,7 +56,7 @@ def test_host_runs_ahead() -> None:
 @pytest.mark.parametrize(("wait", "phases"), [(False, []), (True, ["forward"])])
 def test_comparisons_draw_the_phases_that_overlap_the_step(wait: bool, phases: list[str]) -> None:
     """A host that runs ahead has left the phases of a step before the step's work begins."""
-    step = default_step_view(session(loop(host=10, device=500, wait=wait)))
+    step = default_step_view(SessionView(session(loop(host=10, device=500, wait=wait))))
     assert step is not None
     assert [phase["name"] for phase in step["phases"]] == phases
 
@@ -151,7 +152,7 @@ def test_steps_do_not_overlap_and_contain_their_work(
     launched = [1] * STEPS
     if evaluate_before:
         launched[evaluate_before - 1] += 1
-    assert [row["executions"] for row in steps_report(session(trace))] == launched
+    assert [row["executions"] for row in steps_report(trace)] == launched
     if launches.handed_over_times is not None:
         runs = launches.runs
         for number, step in enumerate(steps):
@@ -161,7 +162,7 @@ def test_steps_do_not_overlap_and_contain_their_work(
 
 
 def step_time_messages(trace: Trace) -> list[str]:
-    return [diagnostic.message for diagnostic in diagnose(session(trace)) if diagnostic.id == "step_times"]
+    return [diagnostic.message for diagnostic in diagnose(trace) if diagnostic.id == "step_times"]
 
 
 def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:

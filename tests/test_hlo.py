@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from build import MemorySource
-from captures import real_trace, session
+from captures import real_trace
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.wire import block, integer
 from synthetic.writer import Space
@@ -71,7 +71,7 @@ def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None
     with open_source(trace.path) as source:
         assert read_module(source, trace.programs[13]).name == "jit_train"
         assert read_module(source, trace.programs[7]).name == "jit_multiply"
-    coverage = propagation_report(session(trace))["propagation"]
+    coverage = propagation_report(trace)["propagation"]
     assert coverage["direct_ps"] > 0.99 * coverage["device_ps"]
     assert coverage["none_ps"] == 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -198,7 +198,7 @@ COSTS = json.loads((RECORDED / "costs.json").read_text())
 def counted() -> dict[str, int]:
     """FLOPs of one run, by program."""
     totals: dict[str, int] = defaultdict(int)
-    for row in host_work(session(real_trace(RECORDED)), [])["ops"]:
+    for row in host_work(real_trace(RECORDED), [])["ops"]:
         assert row["flops_source"] in (None, "shapes")
         totals[row["program"]] += row["flops"] or 0
     return {name: flops // COSTS["runs"] for name, flops in totals.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from launching import US, Tpu
 from loops import STEP, findings, loop
 from simulated import LATENCY, Simulation, simulate
@@ -140,7 +140,7 @@ def test_a_phase_of_each_step_that_once_takes_long_is_not_to_be_taken_out() -> N
 
 
 def test_advice_on_a_slow_phase_is_short_where_python_calls_can_be_recorded() -> None:
-    facts = Facts(session(with_phases({4: ("forward", 3000)}).tpu.trace()), NO_SIDECARS)
+    facts = Facts(with_phases({4: ("forward", 3000)}).tpu.trace(), NO_SIDECARS)
     facts.framework = "jax"
     finding = host_pause(facts)
     assert finding is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Core, capture, real_trace, session, thread
+from captures import Core, capture, real_trace, thread
 from launching import Tpu, event
 from loops import LAUNCH, STEP, findings, loop, us
 from simulated import Simulation, simulate
@@ -25,22 +25,22 @@ def loading(duration: float, hidden: bool) -> Trace:
 
 def test_loading_while_the_device_works_is_hidden() -> None:
     """The first step's batch comes before the device's first run."""
-    report = input_pipeline_report(session(loading(200, hidden=True)))
+    report = input_pipeline_report(loading(200, hidden=True))
     assert (report["kind"], report["batches"], report["verdict"]) == ("driving_thread", 4, "hidden")
     assert (us(report["wait_ps"]), us(report["idle_ps"])) == (800, 0)
     assert report["load_hidden"] == 3 / 4
 
 
 def test_loading_while_the_device_idles_is_bound() -> None:
-    report = input_pipeline_report(session(loading(200, hidden=False)))
+    report = input_pipeline_report(loading(200, hidden=False))
     assert report["verdict"] == "bound"
     assert (us(report["idle_ps"]), report["load_hidden"]) == (600, 0)
     assert report["share"] == pytest.approx(600 / 3500)
-    assert input_pipeline_report(session(loading(60, hidden=False)))["verdict"] == "partly_hidden"
+    assert input_pipeline_report(loading(60, hidden=False))["verdict"] == "partly_hidden"
 
 
 def test_capture_without_a_loader() -> None:
-    report = input_pipeline_report(session(loop().trace()))
+    report = input_pipeline_report(loop().trace())
     assert (report["kind"], report["verdict"], report["load_hidden"]) == (None, "unknown", None)
 
 
@@ -81,7 +81,7 @@ def test_infeed_ops_wait_for_data() -> None:
         ("fusion.1", 90_000_000, 10_000_000),
     ]
     trace = capture(thread("python", ("forward", 0, 10)), Core(ops, [("train(1)", 0, 100_000_000)]))
-    report = input_pipeline_report(session(trace))
+    report = input_pipeline_report(trace)
     assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
     assert findings(trace)["input_bound"].detail == "The device waits in infeed for 40.0\u202fµs."
 
@@ -137,7 +137,7 @@ def test_infeed_while_the_host_loads_counts_once() -> None:
         training.on_main("next_batch", start + 430, 280)
         training.ops[0][-1:] = [event("infeed.1", start + 420, 300), event("fusion.1", start + 720, 200)]
     trace = training.trace()
-    idle = device_summaries(session(trace))[0]["idle_ps"]
+    idle = device_summaries(trace)[0]["idle_ps"]
     assert (us(idle), us(findings(trace)["input_bound"].cost_ps)) == (300 + 3 * 800, 300 + 3 * 680)
 
 
@@ -152,5 +152,5 @@ def test_infeed_while_the_host_loads_counts_once() -> None:
     ],
 )
 def test_pipelines_of_real_captures(shared_traces: Path, folder: str, kind: str | None, verdict: str) -> None:
-    report = input_pipeline_report(session(real_trace(shared_traces / folder)))
+    report = input_pipeline_report(real_trace(shared_traces / folder))
     assert (report["kind"], report["verdict"]) == (kind, verdict)

@@ -15,7 +15,6 @@ from helpers import small_space, write_session
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.logdir.spool import Spool
 from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opener
@@ -47,7 +46,7 @@ def replace(path: Path, steps: int) -> None:
 
 
 def steps_of(store: Store) -> int:
-    return round(store.loaded(SESSION).choose(None).trace.duration_ps / STEP_PS)
+    return round(store.loaded(SESSION).choose(None).hosts.duration_ps / STEP_PS)
 
 
 def steps_read_during(path: Path, change: Callable[[], Any]) -> int:
@@ -89,7 +88,7 @@ def test_new_content_of_the_same_size_and_time_is_detected(path: Path, store: St
     path.write_bytes(content.replace(b"forward", b"reverse"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     with pytest.raises(InputError, match="the file has changed since it was read; reload the session"):
-        event_stats(loaded.trace.traces[0], 0)
+        event_stats(loaded.hosts.traces[0], 0)
     store.listing.refresh(wait=None, max_age=0)
     assert store.has_changed(store.load(SESSION))
 
@@ -171,11 +170,10 @@ def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: S
 def test_a_host_whose_file_differs_from_that_of_the_report_is_not_shown(tmp_path: Path) -> None:
     directory = write_session(tmp_path / "plugins/profile/s", "a", "b", "c")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
-    assert isinstance(loaded, Pod)
     for host in "abc":
         replace(directory / f"{host}.xplane.pb", 5)
-    (unread,) = set(range(3)) - set(loaded.choose(None).trace.numbers)
-    assert loaded.choose([str(unread)]).trace.traces == []
+    (unread,) = set(range(3)) - set(loaded.choose(None).hosts.numbers)
+    assert loaded.choose([str(unread)]).hosts.traces == []
     with pytest.raises(
         InputError, match=r"its trace cannot be shown: .*the file has changed since it was read"
     ):
@@ -198,7 +196,7 @@ def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]
     write_session(tmp_path / "plugins/profile/s", "a", "b")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
-    assert len(loaded.choose(["all"]).trace.traces) == 2
+    assert len(loaded.choose(["all"]).hosts.traces) == 2
 
 
 def test_a_temporary_file_that_cannot_be_written_is_a_one_line_error(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import fsspec
@@ -16,6 +15,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
+from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.session_hosts import estimate_memory
 from tb_xla_insights.logdir.sessions import Root, SessionList, find_sessions, list_sessions
 from tb_xla_insights.logdir.store import (
@@ -40,13 +40,12 @@ class Opener:
         self.requested: list[str] = []
         self.opened: list[str] = []
 
-    def __call__(self, load: Load) -> LoadedHosts:
+    def __call__(self, load: Load) -> OpenedSession:
         self.requested.append(load.files.name)
         self.may_go_on.wait()
         self.opened.append(load.files.name)
-        trace: Any = SimpleNamespace()
-        report: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.is_stopped}
-        return LoadedHosts(load.files, trace, trace, report)
+        report = {"column": np.empty(self.size, np.uint8), "stopped": load.is_stopped}
+        return OpenedSession(load.files, whole=LoadedHosts(load.files, cast(Any, report), cast(Any, None)))
 
 
 def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
@@ -160,8 +159,8 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
     assert opener.requested == [OLD]
     assert store.stop(NEW)  # notifies readers that wait for memory
     opener.may_go_on.set()
-    assert cast(Any, store.loaded(NEW)).report["stopped"]
-    assert not cast(Any, store.loaded(OLD)).report["stopped"]
+    assert cast(Any, store.loaded(NEW).choose(None).view)["stopped"]
+    assert not cast(Any, store.loaded(OLD).choose(None).view)["stopped"]
 
 
 def test_memory_is_granted_in_order_of_request() -> None:
@@ -196,7 +195,7 @@ def test_memoised_results_of_views_count_as_memory_of_their_session(logdir: Path
     now = [0.0]
     store = Store(Listing([Root(str(logdir))]), Opener(10**6), 3 * 10**6, clock=lambda: now[0])
     old, new = store.loaded(OLD), store.loaded(NEW)
-    cast(Any, new).report["views"] = np.empty(10**7, np.uint8)
+    cast(Any, new.choose(None).view)["views"] = np.empty(10**7, np.uint8)
     now[0] = 60.0
     with joining_threads():
         assert store.loaded(NEW) is new
@@ -263,7 +262,7 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
     store.load(OLD)
     assert store.stop(OLD)
     opener.may_go_on.set()
-    assert cast(Any, store.loaded(OLD)).report["stopped"]
+    assert cast(Any, store.loaded(OLD).choose(None).view)["stopped"]
     assert not store.stop(OLD)
 
 

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation import (
     propagation_diagnostics,
     propagation_report,
     propagation_view,
-    session_ops,
+    scoped_ops,
 )
 from tb_xla_insights.analysis.propagation.lost import lost_annotations
 from tb_xla_insights.trace.model import SessionTrace
@@ -38,7 +38,12 @@ def lost_reasons(loaded: SessionTrace) -> dict[str, str]:
 def lost_finding(loaded: SessionTrace) -> Finding | None:
     """The finding about lost annotations."""
     return next(
-        (finding for finding in find_findings(loaded) if finding.id == "annotations_not_propagated"), None
+        (
+            finding
+            for finding in find_findings(loaded.traces[0])
+            if finding.id == "annotations_not_propagated"
+        ),
+        None,
     )
 
 
@@ -96,7 +101,7 @@ def test_flag_off(tmp_path: Path) -> None:
     finding = lost_finding(loaded)
     assert finding is not None
     assert "XLA_HLO_DEBUG=1" in finding.advice
-    assert [diagnostic.id for diagnostic in propagation_diagnostics(loaded)] == ["no_hlo_scopes"]
+    assert [diagnostic.id for diagnostic in propagation_diagnostics(loaded.traces[0])] == ["no_hlo_scopes"]
     view = propagation_view(loaded)
     assert view["state"] == "flag_off"
     assert view["hint"]
@@ -106,7 +111,7 @@ def test_flag_off(tmp_path: Path) -> None:
 def test_an_unreadable_program_does_not_imply_that_the_flag_was_off(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
     assert lost_reasons(loaded) == {}
-    assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded)] == ["warning"]
+    assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded.traces[0])] == ["warning"]
 
 
 def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
@@ -151,14 +156,14 @@ def test_annotations_of_loader_threads_are_never_lost() -> None:
     loader = thread("python", ("load_batch", 0, 30), role="loader")
     core = Core([("dot.1", 70, 20, {"tf_op": "Training_Step.1/aten__mm:"})])
     trace = capture(python, loader, core)
-    assert "load_batch" in {row["path"] for row in propagation_report(session(trace))["annotations"]}
+    assert "load_batch" in {row["path"] for row in propagation_report(trace)["annotations"]}
     assert lost_annotations(trace) == {}
 
 
 def test_annotations_of_other_frameworks_are_never_lost() -> None:
     python = thread("python", ("train", 0, 100, {"_r": 1}), ("PjitFunction(f)", 10, 20))
     core = Core([("dot.1", 70, 20, {"tf_op": "jit(f)/jit(main)/add:"}), ("copy.1", 90, 20)])
-    report = propagation_report(session(capture(python, core)))
+    report = propagation_report(capture(python, core))
     assert {row["lost"] for row in report["annotations"]} == {None}
     assert report["propagation"]["direct_ps"] == 20
 
@@ -173,7 +178,7 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
     steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
     rows = [
         tuple(row[key] for key in ("op", "source", "state", "device_ps", "count"))
-        for row in session_ops(training(tmp_path, steps, hlo))["unannotated_ops"]
+        for row in scoped_ops(training(tmp_path, steps, hlo).traces[0])["unannotated_ops"]
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
 

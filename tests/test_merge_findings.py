@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from build import trace_of
+from captures import capture, thread
 from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
@@ -18,7 +19,6 @@ from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.findings import Mistakes
-from tb_xla_insights.trace.model import SessionTrace
 
 
 def with_findings(
@@ -26,7 +26,7 @@ def with_findings(
 ) -> HostSummary:
     """A host with steps of 100 ps whose findings have the given gains."""
     document: Any
-    document, _ = host_report(SessionTrace("session", "run/session", []))
+    document, _ = host_report(capture(thread("python")), "session", "run/session")
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
     step = {
         "host": host,

@@ -69,7 +69,7 @@ def test_consecutive_ops_of_one_phase_are_one_run(tmp_path: Path) -> None:
 def test_phases_are_in_host_order(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("update", 10), ("forward", 10))
     assert find_phases(loaded.traces[0]).name == ["data", "forward", "loss", "update"]
-    assert propagation_report(loaded)["propagation"]["inversion_share"] == 0.5
+    assert propagation_report(loaded.traces[0])["propagation"]["inversion_share"] == 0.5
 
 
 def test_inversions_are_counted_within_an_execution(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
 
 
 def test_the_case_study_as_a_whole(demo: SessionTrace) -> None:
-    report = propagation_report(demo)
+    report = propagation_report(demo.traces[0])
     main = report["propagation"]["programs"][0]
     assert (main["program"], main["executions"]) == ("SyncTensorsGraph.41937", 72)
     assert report["propagation"]["runs"] == len(TRUTH.phase_order)

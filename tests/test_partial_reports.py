@@ -7,23 +7,24 @@ from typing import Any
 
 from merging import Row
 
-from tb_xla_insights.logdir.partial_reports import PartialReport, PartialReporter
-from tb_xla_insights.logdir.session_hosts import HostExtras
+from tb_xla_insights.logdir.partial_reports import PartialReporter
 from tb_xla_insights.report.partial import partial_report
+from tb_xla_insights.report.session_view import SessionResults, SessionView
 
 
 class Reader:
-    """Stands for SessionHosts: builds documents, each of which takes `seconds` on the clock `now`."""
+    """Stands for SessionHosts: builds results, each of which takes `seconds` on the clock `now`."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
-    comparison = SimpleNamespace(hosts=())
 
     def __init__(self, seconds: float) -> None:
         self.now, self.seconds = 0.0, seconds
 
-    def document(self, _: object) -> Any:
+    def results_of(self, merger: Any) -> SessionResults:
         self.now += self.seconds
-        return document()
+        tables: Any = [None] * merger.host_count
+        comparison: Any = None
+        return SessionResults(document(), tables, comparison)
 
 
 def document(*findings: Row, hosts: int = 2) -> Any:
@@ -37,17 +38,15 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
     """The numbers of hosts after which reports are built."""
-    extras: HostExtras[Row] = HostExtras(lambda _: {})
     counts: list[int] = []
 
-    def show(_: PartialReport) -> None:
-        counts.append(len(extras.results))
+    def show(view: SessionView) -> None:
+        counts.append(len(view.results.tables))
 
-    reports: Any = PartialReporter(reader, extras, show, lambda: reader.now)  # type: ignore[arg-type]
+    reports: Any = PartialReporter(reader, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
-        extras.results[host] = {}
-        reports.update(object())
+        reports.update(SimpleNamespace(host_count=host + 1))
     return counts
 
 
@@ -65,19 +64,16 @@ def test_slow_reports_are_built_less_often() -> None:
 
 def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     reader = Reader(0.0)
-    extras: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
-    partial_reports: list[PartialReport] = []
-    reports: Any = PartialReporter(reader, extras, partial_reports.append, lambda: reader.now)  # type: ignore[arg-type]
-    reports.update(object())
-    reports.update(object())
-    assert len(partial_reports) == 1
-    extras.results[3] = {}
-    extras.results[4] = {}
-    reports.update(object())
-    assert len(partial_reports) == 1
+    views: list[SessionView] = []
+    reports: Any = PartialReporter(reader, views.append, lambda: reader.now)  # type: ignore[arg-type]
+    reports.update(SimpleNamespace(host_count=3))
+    reports.update(SimpleNamespace(host_count=3))
+    assert len(views) == 1
+    reports.update(SimpleNamespace(host_count=5))
+    assert len(views) == 1
     reader.now += 2.0
-    reports.update(object())
-    assert len(partial_reports) == 2
+    reports.update(SimpleNamespace(host_count=5))
+    assert len(views) == 2
 
 
 def test_partial_reports_have_no_findings_that_need_all_hosts_and_their_verdict_has_no_gain() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Core, Event, capture, real_trace, session, thread
+from captures import Core, Event, capture, real_trace, thread
 from launching import demo
 from simulated import Simulation
 
@@ -32,7 +32,7 @@ def test_annotations_of_steps_outside_all_steps(outside: list[tuple[str, int, in
     events.sort(key=lambda event: event[1])
     trace = capture(thread("python", *events, role="driving"))
     assert count_partial_steps(trace) == count
-    diagnostics = partial_diagnostics(session(trace))
+    diagnostics = partial_diagnostics(trace)
     assert [diagnostic.id for diagnostic in diagnostics] == ["partial_steps"] * (count > 0)
 
 
@@ -51,7 +51,7 @@ def test_launches_after_the_last_step_are_a_cut_step(outside: int) -> None:
 def test_last_step_without_duration_is_whole() -> None:
     steps = ("Training_Step", 0, 60, STEP), ("Training_Step", 70, 0, STEP)
     trace = capture(thread("python", *steps, role="driving"))
-    assert partial_diagnostics(session(trace)) == []
+    assert [*partial_diagnostics(trace)] == []
 
 
 def test_other_threads_have_no_steps() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from loops import findings
 from simulated import STEPS, Simulation
 
@@ -57,7 +57,7 @@ def test_place_of_findings_without_idle_time() -> None:
 
 def test_steps_without_annotations_have_no_time_between_them(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
-    assert {finding.where for finding in find_findings(session(trace))} <= {"in_step", "outside", None}
+    assert {finding.where for finding in find_findings(trace)} <= {"in_step", "outside", None}
 
 
 def test_a_real_loader_between_the_annotations(shared_traces: Path) -> None:

@@ -15,7 +15,6 @@ from werkzeug.test import Client
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.host_choice import chosen_hosts
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.tasks.host import Task
@@ -170,11 +169,10 @@ def test_requests_for_rows_events_gaps_and_steps_load_their_host(
 
 def test_the_least_recently_used_hosts_are_released(pod: Path) -> None:
     loaded = Store(Listing([Root(str(pod))]), session_opener(budget=1), 1).loaded("s")
-    assert isinstance(loaded, Pod)
-    first = loaded.choose(["3"]).trace
-    assert loaded.choose(["3"]).trace is first
+    first = loaded.choose(["3"]).hosts
+    assert loaded.choose(["3"]).hosts is first
     loaded.choose(["5"])
-    second = loaded.choose(["3"]).trace
+    second = loaded.choose(["3"]).hosts
     assert second is not first
     assert second.traces[0] is not first.traces[0]
 

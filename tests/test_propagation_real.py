@@ -35,14 +35,17 @@ def sessions(shared_traces: Path) -> dict[str, SessionTrace]:
 
 
 def shares(loaded: SessionTrace) -> dict[str, float]:
-    times: Any = propagation_report(loaded)["propagation"]
+    times: Any = propagation_report(loaded.traces[0])["propagation"]
     return {
         state: times[f"{state}_ps"] / times["device_ps"] for state in ("direct", "recovered", "bare", "none")
     }
 
 
 def reasons(loaded: SessionTrace) -> dict[str, str | None]:
-    return {row["path"].rpartition("/")[2]: row["lost"] for row in propagation_report(loaded)["annotations"]}
+    return {
+        row["path"].rpartition("/")[2]: row["lost"]
+        for row in propagation_report(loaded.traces[0])["annotations"]
+    }
 
 
 def derive_shares(path: Path) -> dict[str, float]:
@@ -106,7 +109,7 @@ def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, Sessi
 @pytest.mark.parametrize("name", [folder.split("/")[1] for folder in FOLDERS])
 def test_sums_add_up_in_every_capture(sessions: dict[str, SessionTrace], name: str) -> None:
     loaded = sessions[name]
-    report: Any = propagation_report(loaded)
+    report: Any = propagation_report(loaded.traces[0])
     times = report["propagation"]
     assert (
         sum(times[f"{state}_ps"] for state in ("direct", "recovered", "bare", "none")) == times["device_ps"]
@@ -120,7 +123,7 @@ def test_sums_add_up_in_every_capture(sessions: dict[str, SessionTrace], name: s
     rows: list[dict[str, Any]] = report["annotations"]
     outermost = [row for row in rows if "/" not in row["path"]]
     assert sum(row["device_ps"] for row in outermost) == times["direct_ps"] + times["recovered_ps"]
-    assert propagation_diagnostics(loaded) == [] or name == "tiny_nodebug"
+    assert propagation_diagnostics(loaded.traces[0]) == [] or name == "tiny_nodebug"
     view = propagation_view(loaded)
     assert sum(row["device_ps"] for row in view["phase_rows"]["device"]) in (0, view["coverage"]["device_ps"])
 
@@ -129,7 +132,7 @@ def test_ops_of_devices_with_planes_take_the_time_that_nesting_leaves(
     sessions: dict[str, SessionTrace],
 ) -> None:
     for name in ("tpu_v6e_jax", "gpu_mi300_jax"):
-        times = propagation_report(sessions[name])["propagation"]
+        times = propagation_report(sessions[name].traces[0])["propagation"]
         assert times["device_ps"] == sum(int(device.ops.own_ps.sum()) for device in sessions[name].devices)
 
 
@@ -137,7 +140,7 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
     loaded = sessions["tpu_v6e_jax"]
     assert shares(loaded)["direct"] + shares(loaded)["recovered"] == 1.0
     assert set(reasons(loaded).values()) == {None}
-    assert "annotations_not_propagated" not in {finding.id for finding in find_findings(loaded)}
+    assert "annotations_not_propagated" not in {finding.id for finding in find_findings(loaded.traces[0])}
     core = find_ops(loaded.traces[0]).devices[0]
     direct_keys = np.flatnonzero(np.asarray(find_ops(loaded.traces[0]).state) == 0)
     assert np.isin(core.key, direct_keys).sum() == 304
@@ -145,7 +148,7 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
 
 def test_annotations_are_lost_if_the_flag_was_off(sessions: dict[str, SessionTrace]) -> None:
     assert set(reasons(sessions["tiny_nodebug"]).values()) == {"flag off"}
-    by_id = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"])}
+    by_id = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"].traces[0])}
     assert "XLA_HLO_DEBUG=1" in by_id["annotations_not_propagated"].advice
     assert shares(sessions["tiny_nodebug"])["none"] == 1.0
 

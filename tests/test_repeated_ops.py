@@ -60,7 +60,7 @@ def test_an_op_of_several_annotations_does_not_repeat() -> None:
 @pytest.fixture(scope="module")
 def unrolled(shared_traces: Path) -> dict[str, Any]:
     loaded = session(real_trace(shared_traces / "tpu/vllm_qwen3_step"))
-    return dict(host_work(loaded, propagation_report(loaded)["annotations"]))
+    return dict(host_work(loaded.traces[0], propagation_report(loaded.traces[0])["annotations"]))
 
 
 def test_the_layers_of_an_unrolled_model_are_rows_of_a_table(unrolled: dict[str, Any]) -> None:

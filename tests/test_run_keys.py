@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Event, HostThread, capture, real_trace, session, thread
+from captures import Event, HostThread, capture, real_trace, thread
 
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.launches.enqueues import EXACT, NONE, ORDERED
@@ -167,7 +167,7 @@ def test_real_captures(
     shared_traces: Path, capture_name: str, shares: list[float], launches: int, unjoined: int
 ) -> None:
     trace = real_trace(shared_traces / "other" / capture_name)
-    assert [round(row["duty_cycle"], 3) for row in device_summaries(session(trace))] == shares
+    assert [round(row["duty_cycle"], 3) for row in device_summaries(trace)] == shares
     found_launches = find_launches(trace)
     assert len(found_launches) == launches
     assert int((found_launches.runs.join == NONE).sum()) == unjoined

@@ -12,6 +12,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from docs.schema.generate import DOCUMENTS, generated_files, json_schema
 from tb_xla_insights.report import compile_views, execution_views, gap_views, views
+from tb_xla_insights.report.session_view import SessionView
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 
@@ -59,19 +60,20 @@ def test_comparisons_fit(sessions: list[xi.Session]) -> None:
 
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
     for trace in (session.trace for session in sessions):
-        gaps = gap_views.gaps(trace)
+        gaps = gap_views.gaps(SessionView(trace))
         first_gaps = [
-            gap_views.gap(trace, row["device"], row["start_ps"], other_host=1) for row in gaps["items"][:1]
+            gap_views.gap(SessionView(trace), row["device"], row["start_ps"], other_host=1)
+            for row in gaps["items"][:1]
         ]
         device = [trace.devices[0].id] if trace.devices else []
-        check_answer(views.overview(trace), "overview")
-        check_answer({"counts": views.counts(trace)}, "counts")
+        check_answer(views.overview(SessionView(trace)), "overview")
+        check_answer({"counts": views.counts(SessionView(trace))}, "counts")
         check_answer(gaps, "gaps")
         for gap in first_gaps:
             check_answer(gap, "gap")
-        check_answer(execution_views.executions(trace), "executions")
-        check_answer(execution_views.executions(trace, devices=device), "executions")
-        check_answer(compile_views.compiles(trace), "compiles")
+        check_answer(execution_views.executions(SessionView(trace)), "executions")
+        check_answer(execution_views.executions(SessionView(trace), devices=device), "executions")
+        check_answer(compile_views.compiles(SessionView(trace)), "compiles")
 
 
 def test_unknown_keys_and_wrong_types_are_detected(sessions: list[xi.Session]) -> None:

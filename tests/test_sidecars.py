@@ -99,8 +99,8 @@ class TestRecognition:
 
     def test_without_files_there_are_no_metrics(self, run_folder: Path) -> None:
         session = xi.load(str(run_folder)).trace
-        assert metrics_document(session) is None
-        assert read_sidecars(session) is read_sidecars(session)
+        assert metrics_document(session.traces[0]) is None
+        assert read_sidecars(session.traces[0]) is read_sidecars(session.traces[0])
 
     def test_sidecar_files_of_a_remote_capture_are_read(self) -> None:
         system = fsspec.filesystem("memory")

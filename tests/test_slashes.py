@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, outer_path
-from tb_xla_insights.analysis.propagation.report import session_lost
+from tb_xla_insights.analysis.propagation.report import reported_lost
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
@@ -28,6 +28,7 @@ from tb_xla_insights.html.page import report_html
 from tb_xla_insights.pod.causes import Cause, _find_annotation
 from tb_xla_insights.pod.collective_columns import TimesOfSteps
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.work_tables import work_by_op
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
@@ -135,7 +136,7 @@ def test_op_names_lack_the_empty_names_of_an_annotation(name: str, tmp_path: Pat
         ("dot.2", 20, f"{segment}.2/attention.3/aten__mm"),
     ]
     loaded = training(tmp_path, [Step([(name, 100_000)], [(920_000, ops)])])
-    assert session_lost(loaded) == {}
+    assert reported_lost(loaded.traces[0]) == {}
     assert {row.path: row.device_ps for row in annotation_rows(loaded.traces[0])} == {
         "Training_Step": 60,
         f"Training_Step/{name}": 60,
@@ -178,7 +179,7 @@ def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -
     runs = [(number * STEP_PS + 920_000, [("dot.1", 30_000, FORWARD)]) for number in range(STEPS)]
     faster = training(tmp_path, [Step([("net/forward", 200_000)], [run], name="train/step") for run in runs])
     out = console(UNLIMITED_WIDTH)
-    print_comparison(out, compare(loaded, faster))
+    print_comparison(out, compare(SessionView(loaded), SessionView(faster)))
     _, _, _, *rows = section(printed_text(out), "Device time per step and core, by op")
     assert sorted(row.split(" ")[:2] for row in rows) == [
         ["add.2", "update"],
@@ -188,7 +189,7 @@ def test_the_annotations_of_compared_ops(loaded: SessionTrace, tmp_path: Path) -
 
 
 def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
-    document = compare(loaded, loaded)
+    document = compare(SessionView(loaded), SessionView(loaded))
     assert [row["path"] for row in document["annotations"] if row["phase"]] == [
         path for path, depth in zip(PATHS, DEPTHS, strict=True) if depth == 1
     ]
@@ -199,14 +200,14 @@ def test_phases_of_compared_sessions(loaded: SessionTrace) -> None:
 
 
 def test_phases_of_the_step_that_is_compared(loaded: SessionTrace) -> None:
-    step = default_step_view(loaded)
+    step = default_step_view(SessionView(loaded))
     assert step is not None
     assert [phase["name"] for phase in step["phases"]] == ["data", "net/forward", "update"]
 
 
 def test_phases_of_a_compared_step_inside_another_annotation(tmp_path: Path) -> None:
     steps = [Step([("data", 100_000), ("forward", 200_000)]) for _ in range(3)]
-    step = default_step_view(training(tmp_path, steps, around=("epoch", 0, 3 * STEP_PS)))
+    step = default_step_view(SessionView(training(tmp_path, steps, around=("epoch", 0, 3 * STEP_PS))))
     assert step is not None
     assert [phase["name"] for phase in step["phases"]] == ["data", "forward"]
 
@@ -219,7 +220,7 @@ def test_a_backward_pass_and_lost_annotations_by_name(tmp_path: Path) -> None:
         for _ in range(STEPS)
     ]
     loaded = training(tmp_path, steps)
-    assert session_lost(loaded) == {"train/step/bwd/loss": AUTOGRAD}
+    assert reported_lost(loaded.traces[0]) == {"train/step/bwd/loss": AUTOGRAD}
     (finding,) = (
         row for row in session_report(loaded)["findings"] if row["id"] == "annotations_not_propagated"
     )

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 START_AND_DURATION = st.tuples(st.integers(0, 120), st.integers(1, 30))
@@ -35,7 +36,7 @@ def test_work_and_idle_time_during_steps() -> None:
                ("StepMarker", 180 * US, 50 * US), role="driving"),
         Core([("early", 0, 5 * US), ("dot.1", 60 * US, 80 * US), ("add.1", 150 * US, 20 * US)]),
     )  # fmt: skip
-    report: Any = step_idle_report(session(trace))
+    report: Any = step_idle_report(trace)
     assert (report["steps"], report["cores"], report["step_ps"], report["median_ps"]) == (
         2,
         1,
@@ -55,7 +56,7 @@ def test_stalls_are_work_and_short_gaps_have_no_class() -> None:
         thread("python", step_event(0, 100 * US, 5), role="driving"),
         Core([("dot.1", 0, 40 * US), ("copy-done.1", 45 * US, 55 * US)]),
     )
-    report: Any = step_idle_report(session(trace))
+    report: Any = step_idle_report(trace)
     assert (report["work_ps"], report["stall_ps"], report["idle_ps"]) == (95 * US, 55 * US, 5 * US)
     assert (report["by_class_ps"], report["small_ps"]) == ({}, 5 * US)
 
@@ -63,8 +64,8 @@ def test_stalls_are_work_and_short_gaps_have_no_class() -> None:
 def test_idle_time_without_edges_is_that_of_the_gaps_in_steps(shared_traces: Path) -> None:
     """Idle time that is in no gap is before a device's first or after its last work."""
     capture_session = session(real_trace(shared_traces / "torch_xla/tiny_baseline"))
-    all_cores: Any = step_idle_report(capture_session)["all_cores"]
-    listed = sum(row["in_steps_ps"] for row in gaps_report(capture_session)["patterns"])
+    all_cores: Any = step_idle_report(capture_session.traces[0])["all_cores"]
+    listed = sum(row["in_steps_ps"] for row in gaps_report(capture_session.traces[0])["patterns"])
     assert all_cores["edges_ps"] > 0
     assert 0 <= all_cores["idle_ps"] - all_cores["edges_ps"] - listed <= all_cores["small_ps"]
 
@@ -78,7 +79,7 @@ def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
         ]
         return capture(thread("python", *events, role="driving"), *cores, host=name)
 
-    report: Any = step_idle_report(session(host("a", 3, 80, 40), host("b", 1, 20)))
+    report: Any = session_report(session(host("a", 3, 80, 40), host("b", 1, 20)))["step_idle"]
     assert (report["steps"], report["cores"], report["step_ps"]) == (4, 3, 100 * US)
     assert report["work_ps"] == (3 * 60 + 20) * US // 4
     assert report["all_cores"]["work_ps"] == (3 * 120 + 20) * US
@@ -97,7 +98,7 @@ def test_hosts_without_device_work_or_steps_are_left_out() -> None:
     )
     no_device = capture(thread("python", step_event(0, 300 * US, 1), role="driving"), host="no_device")
     no_steps = capture(thread("python", ("f", 0, 90)), Core([("dot", 0, 50 * US)]), host="no_steps")
-    report: Any = step_idle_report(session(complete, no_device, no_steps))
+    report: Any = session_report(session(complete, no_device, no_steps))["step_idle"]
     assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
         1,
         100 * US,
@@ -108,7 +109,7 @@ def test_hosts_without_device_work_or_steps_are_left_out() -> None:
         {"host": "no_device", "reason": "no_device_work"},
         {"host": "no_steps", "reason": "no_steps"},
     ]
-    report = step_idle_report(session(no_device))
+    report = step_idle_report(no_device)
     assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
         1,
         300 * US,
@@ -124,7 +125,7 @@ def test_without_steps_times_are_of_each_cores_span() -> None:
         Core([("dot", 10 * US, 50 * US), ("dot", 90 * US, 20 * US)]),
         Core([("dot", 10 * US, 20 * US)], name="TPU:1"),
     )
-    report: Any = step_idle_report(session(trace))
+    report: Any = step_idle_report(trace)
     assert (report["steps"], report["step_ps"], report["cores"]) == (0, None, 2)
     assert (report["work_ps"], report["idle_ps"]) == (45 * US, 15 * US)
     assert report["all_cores"]["by_class_ps"] == {"sync_prepare": 30 * US}
@@ -170,7 +171,7 @@ def test_means_agree_with_counting_every_instant(
         thread("python", *events, *(("StepMarker", *marker) for marker in markers), role="driving"),
         *(Core([("dot", *op) for op in ops], name=f"TPU:{number}") for number, ops in enumerate(cores)),
     )
-    report: Any = step_idle_report(session(trace))
+    report: Any = step_idle_report(trace)
     expected = count_means(trace)
     idle = sum(ps for name, ps in expected.items() if name != "work")
     assert report["work_ps"] + report["idle_ps"] == report["step_ps"]
@@ -194,7 +195,7 @@ def check_sums(report: Any) -> None:
 
 
 def test_case_study() -> None:
-    report: Any = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    report: Any = step_idle_report(demo("synthetic_case_study_8_tpu_cores"))
     check_sums(report)
     assert (report["steps"], report["cores"]) == (10, 8)
     assert [round(report[name] / 1e9, 1) for name in ("step_ps", "work_ps", "idle_ps")] == [
@@ -208,4 +209,4 @@ def test_case_study() -> None:
     "folder", ["torch_xla/dynamo_full_step", "torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"]
 )  # fmt: skip
 def test_real_captures_add_up(shared_traces: Path, folder: str) -> None:
-    check_sums(step_idle_report(session(real_trace(shared_traces / folder))))
+    check_sums(step_idle_report(real_trace(shared_traces / folder)))

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog import CLASSES
+from tb_xla_insights.report.document import session_report
 
 
 def test_a_step_has_its_work_even_if_it_runs_later() -> None:
@@ -27,7 +28,7 @@ def test_a_step_has_its_work_even_if_it_runs_later() -> None:
     loop.step(100, 100, 8)
     loop.launch(110, (120, 10), (250, 5), program="inputs(3)")
     loop.launch(120, (135, 10), (255, 20), by="dynamo", program="g(4)")
-    first, second = map(dict[str, Any], steps_report(session(loop.trace())))
+    first, second = map(dict[str, Any], steps_report(loop.trace()))
     host = {name: time / US for name, time in first.pop("host_ps").items()}
     assert host == {"input": 30, "tracing": 64, "sync_prepare": 6}
     assert first == {
@@ -52,8 +53,8 @@ def test_overlapping_runs_count_once(steps: list[list[tuple[int, int]]]) -> None
             call = 100 * i + 10 + 20 * n
             loop.launch(call, (call + 5, 5), (100 * i + offset, duration))
     capture_session = session(loop.trace())
-    busy = sum(device["busy_ps"] for device in device_summaries(capture_session))
-    assert sum(row["device_busy_ps"] for row in steps_report(capture_session)) == busy
+    busy = sum(device["busy_ps"] for device in device_summaries(capture_session.traces[0]))
+    assert sum(row["device_busy_ps"] for row in steps_report(capture_session.traces[0])) == busy
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_overlapping_runs_count_once(steps: list[list[tuple[int, int]]]) -> None
 def test_steps_from_a_device_have_the_work_within_them(lines: dict[str, list[Event]]) -> None:
     """No launch is known. One op lasts from the first step into the second."""
     work = [event("fusion", 10, 40), event("fusion", 80, 30), event("fusion", 120, 40)]
-    rows = steps_report(session(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines))))
+    rows = steps_report(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines)))
     assert [row["device_busy_ps"] // US for row in rows] == [60, 50]
 
 
@@ -83,20 +84,20 @@ def test_compilations_count_in_the_step_in_which_they_begin() -> None:
         thread("tf_xla-cpu-codegen/1", event("PjRtCpuClient::Compile", 15, 20), role="compiler"),
         thread("tf_xla-cpu-codegen/2", event("PjRtCpuClient::Compile", 110, 20), role="compiler"),
     )
-    assert [row["compiles"] for row in steps_report(session(trace))] == [2]
+    assert [row["compiles"] for row in steps_report(trace)] == [2]
 
 
 def test_index_counts_through_all_hosts() -> None:
     first = capture(thread("python", event("a", 0, 10, _r=1), event("b", 20, 10, _r=1)), host="one")
     last = capture(thread("python", event("c", 0, 10, _r=1)), host="other")
-    rows = steps_report(session(first, capture(thread("python", event("x", 0, 1))), last))
+    rows = session_report(session(first, capture(thread("python", event("x", 0, 1))), last))["steps"]
     columns = [(row["index"], row["name"], row["host"]) for row in rows]
     assert columns == [(0, "a", "one"), (1, "b", "one"), (2, "c", "other")]
 
 
 def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
-    rows = steps_report(session(trace))
+    rows = steps_report(trace)
     assert [(row["number"], row["start_ps"], row["duration_ps"], row["executions"]) for row in rows] == [
         (step.number, step.start_ps, step.duration_ps, step.launch_count) for step in truth.steps
     ]
@@ -111,7 +112,7 @@ def test_case_study() -> None:
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)
 def test_dynamo_issue(mode: dynamo_issue.Mode) -> None:
     truth = dynamo_issue.truth(mode)
-    (row,) = steps_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
+    (row,) = steps_report(demo(f"synthetic_dynamo_issue_{mode}"))
     assert (row["number"], row["duration_ps"], row["device_busy_ps"]) == (
         truth.step_number,
         truth.step_ps,
@@ -137,14 +138,14 @@ def test_dynamo_issue(mode: dynamo_issue.Mode) -> None:
 )
 def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
-    rows = steps_report(session(trace))
+    rows = steps_report(trace)
     assert len(rows) == len(find_steps(trace)) > 0
     for row in rows:
         assert sum(row["host_ps"].values()) == row["duration_ps"]
     totals = host_class_segments(trace).sums(len(CLASSES))
     for name, total in zip(CLASSES, totals, strict=True):
         assert sum(row["host_ps"].get(name, 0) for row in rows) <= total
-    busiest_ps = max(device["busy_ps"] for device in device_summaries(session(trace)))
+    busiest_ps = max(device["busy_ps"] for device in device_summaries(trace))
     assert 0.8 * busiest_ps < sum(row["device_busy_ps"] for row in rows)
 
 
@@ -152,5 +153,5 @@ def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
     ("scenario", "compiled"), [("tiny_coldstart", 2), ("tiny_dynamic", 3), ("tiny_baseline", 0)]
 )
 def test_compilations_of_real_steps(shared_traces: Path, scenario: str, compiled: int) -> None:
-    rows = steps_report(session(real_trace(shared_traces / "torch_xla" / scenario)))
+    rows = steps_report(real_trace(shared_traces / "torch_xla" / scenario))
     assert sum(row["compiles"] for row in rows) == compiled

@@ -96,7 +96,7 @@ def test_without_steps_or_devices() -> None:
 def test_case_study_runs_each_step_while_the_next_one_is_built() -> None:
     """The exception is step 7, whose forward an early execution splits."""
     case_study = session(demo("synthetic_case_study_8_tpu_cores"))
-    steps = steps_report(case_study)
+    steps = steps_report(case_study.traces[0])
     for work in step_work_intervals(case_study, 1000):
         delays = [start - steps[step]["start_ps"] for step, start, _ in intervals(work)]
         assert delays[7] // US == 170_469
@@ -107,7 +107,7 @@ def test_case_study_runs_each_step_while_the_next_one_is_built() -> None:
 def test_intervals_of_real_captures_are_in_order(shared_traces: Path) -> None:
     for folder in ("torch_xla/tiny_dynamic", "torch_xla/tiny_dynamo_train", "public/tpu_v6e_jax"):
         capture_session = session(real_trace(shared_traces / folder))
-        count = len(steps_report(capture_session))
+        count = len(steps_report(capture_session.traces[0]))
         for work in step_work_intervals(capture_session, 10**6):
             assert work["start_ps"] == sorted(work["start_ps"])
             assert all(start <= end for _, start, end in intervals(work))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import real_trace, session
+from captures import real_trace
 from test_stock_profiler import rows_of, run_tool
 
 from tb_xla_insights.device_work import host_work
@@ -19,7 +19,7 @@ def sum_columns(capture: Path, *columns: str) -> Sums:
     """Sums of columns by op, over all programs, without kernels that name no program."""
     sums: Sums = defaultdict(lambda: [0.0] * len(columns))
     row: Any
-    for row in host_work(session(real_trace(capture)), [])["ops"]:
+    for row in host_work(real_trace(capture), [])["ops"]:
         if row["program"]:
             sums[row["op"]] = [
                 total + (row[name] or 0) for total, name in zip(sums[row["op"]], columns, strict=True)

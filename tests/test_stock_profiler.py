@@ -70,7 +70,7 @@ def sum_device_times(trace: Trace, names: list[str]) -> dict[str, int]:
 def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Path, tmp_path: Path) -> None:
     capture = shared_traces / "public" / "tpu_v6e_jax"
     trace = real_trace(capture)
-    devices = device_summaries(build_session("s", "p", [trace], []))
+    devices = device_summaries(build_session("s", "p", [trace], []).traces[0])
     busy, span, idle = (sum(device[key] for device in devices) for key in ("busy_ps", "span_ps", "idle_ps"))
     duty_text = next(
         table["p"]
@@ -160,7 +160,9 @@ def test_the_stock_plugin_has_idle_time_of_all_streams_of_a_gpu_and_no_duty_cycl
     (idle,) = (row["total_self_time"] for row in rows if row["type"] == "IDLE")
     work = sum(row["total_self_time"] for row in rows if row["type"] != "IDLE")
     assert (idle + work) * 1e6 == pytest.approx(sum_stream_spans(trace), rel=1e-6)
-    spans = sum(device["span_ps"] for device in device_summaries(build_session("s", "p", [trace], [])))
+    spans = sum(
+        device["span_ps"] for device in device_summaries(build_session("s", "p", [trace], []).traces[0])
+    )
     assert spans < sum_stream_spans(trace)
 
 
@@ -177,5 +179,7 @@ def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_p
     recorded = [int(trace.duration_ps[line.first]) / 1e9 for line in lines]
     assert step["stepTimeMs"] == pytest.approx(max(recorded))
     assert find_steps(trace)[0].duration_ps / 1e9 == pytest.approx(recorded[0])
-    busiest = max(row["busy_ps"] for row in device_summaries(build_session("s", "p", [trace], []))) / 1e9
+    busiest = (
+        max(row["busy_ps"] for row in device_summaries(build_session("s", "p", [trace], []).traces[0])) / 1e9
+    )
     assert step["deviceComputeTimeMs"] == pytest.approx(busiest, rel=1e-3)

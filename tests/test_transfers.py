@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import capture, real_trace, session, thread
+from captures import capture, real_trace, thread
 from launching import demo
 
 from tb_xla_insights.analysis.host.transfers import find_transfers, transfers_report
@@ -24,7 +24,7 @@ def test_nested_transfer_of_the_same_direction_is_part_of_the_outer_one() -> Non
         thread("python", (TO_DEVICE, 0, 20), ("CopyToDevice", 2, 5),
                (FROM_DEVICE, 30, 40), ("CommonPjRtBuffer::ToLiteral", 32, 5), (TO_DEVICE, 40, 10))
     )  # fmt: skip
-    report = transfers_report(session(trace))
+    report = transfers_report(trace)
     assert (report["to_device"]["count"], report["to_device"]["duration_ps"]) == (2, 30)
     assert (report["from_device"]["count"], report["from_device"]["duration_ps"]) == (1, 40)
     assert report["to_device"]["bytes"] is None
@@ -43,7 +43,7 @@ def test_bytes_are_those_of_the_outermost_event_with_a_size() -> None:
     )
     transfers = find_transfers(trace)
     assert transfers.bytes.tolist() == [1024, -1]
-    report = transfers_report(session(trace))["to_device"]
+    report = transfers_report(trace)["to_device"]
     assert (report["count"], report["bytes"], report["known_size_count"]) == (2, 1024, 1)
 
 
@@ -70,7 +70,7 @@ def test_read_after_a_step_belongs_to_it() -> None:
         (FROM_DEVICE, 510, 20),
     ]
     trace = capture(thread("python", *events, role="driving"))
-    report = transfers_report(session(trace))
+    report = transfers_report(trace)
     assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.5, 1.5)
     assert (
         find_transfers(trace).per_step(trace, 1).tolist()
@@ -80,7 +80,7 @@ def test_read_after_a_step_belongs_to_it() -> None:
 
 
 def test_case_study() -> None:
-    report = transfers_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    report = transfers_report(demo("synthetic_case_study_8_tpu_cores"))
     assert (report["to_device"]["count"], report["from_device"]["count"]) == (12, 1)
     assert report["to_device"]["bytes"] == 11 * 318_400_000 + 61_400_000
     assert report["from_device"]["bytes"] == 4
@@ -122,7 +122,7 @@ def test_bytes_of_gpu_copies_are_in_their_details() -> None:
             ("MemcpyD2H", 30, 5, {"memcpy_details": "size:8 dest:4 async:1"}),
         )
     )
-    report: Any = transfers_report(session(copies))
+    report: Any = transfers_report(copies)
     assert [(sums["count"], sums["bytes"], sums["known_size_count"]) for sums in report.values()] == [
         (3, 176, 2),
         (1, 8, 1),
@@ -142,13 +142,13 @@ def test_bytes_per_step_are_those_of_the_transfers_in_steps() -> None:
             role="driving",
         )
     )
-    report = transfers_report(session(trace))["to_device"]
+    report = transfers_report(trace)["to_device"]
     assert (report["per_step"], report["bytes"], report["bytes_per_step"]) == (0.5, 2000, 500)
-    assert transfers_report(session(trace))["from_device"]["bytes_per_step"] is None
+    assert transfers_report(trace)["from_device"]["bytes_per_step"] is None
 
 
 def test_bytes_of_a_real_gpus_copies(shared_traces: Path) -> None:
-    report: Any = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
+    report: Any = transfers_report(real_trace(shared_traces / "public" / "gpu_v100_tf"))
     assert [(sums["bytes"], sums["known_size_count"]) for sums in report.values()] == [
         (81_118, 202),
         (73_888, 24),

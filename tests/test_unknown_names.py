@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from captures import Event, capture, session, thread
+from captures import Event, capture, thread
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
@@ -34,7 +34,7 @@ def test_unknown_events_are_reported_from_three_percent_on(events: list[Event], 
 
 def test_unknown_framework() -> None:
     ids_by_event = {
-        name: {diagnostic.id for diagnostic in diagnose(session(capture(thread("python", (name, 0, 9)))))}
+        name: {diagnostic.id for diagnostic in diagnose(capture(thread("python", (name, 0, 9))))}
         for name in ("NewClient::Execute", "StepMarker", "PjitFunction(f)")
     }
     assert {name for name, diagnostics in ids_by_event.items() if "unknown_framework" in diagnostics} == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from captures import Core, Event, HostThread, capture, real_trace, session, thread
+from captures import Core, Event, HostThread, capture, real_trace, thread
 from gpus import event, gpu, kernel
 from launching import TO_DEVICE
 
@@ -35,20 +35,20 @@ def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
         Core(name="GPU:1", lines={"Stream #2(MemcpyH2D)": [event("MemcpyH2D", 0, 50, correlation_id=9)]}),
     )
     assert devices_without_work(trace) == [("GPU:1", 2)]
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "device_without_work"]
     assert diagnostic.severity == "warning"
     assert diagnostic.message == (
         "The host made 2 launches on GPU:1, which recorded no work, and no figure includes it. Capture again; one "
         "profiler at a time can trace a GPU."
     )
-    assert [device["name"] for device in device_summaries(session(trace))] == ["GPU:0"]
+    assert [device["name"] for device in device_summaries(trace)] == ["GPU:0"]
 
 
 def test_gpu_without_plane_is_reported() -> None:
     calls = host(("loop_add_fusion", 0, 1), ("loop_add_fusion", 1, 2))
     trace = capture(calls, gpu(kernel(20, 5, 1)))
     assert names(trace) == ["GPU:1"]
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "device_without_work"]
     assert "made 1 launch on GPU:1" in diagnostic.message
 
 
@@ -104,13 +104,13 @@ def tpu(number: int, *launches: int) -> Core:
 def test_tpu_cores_without_plane_or_work_are_reported_and_in_no_mean() -> None:
     trace = capture(tpu_calls(0, 1, 2, 3, 0, 1, 2, 3), tpu(0, 0, 4), tpu(1, 1, 5), tpu(2))
     assert devices_without_work(trace) == [("TPU:2", 2), ("TPU:3", 2)]
-    (diagnostic,) = [row for row in diagnose(session(trace)) if row.id == "device_without_work"]
+    (diagnostic,) = [row for row in diagnose(trace) if row.id == "device_without_work"]
     assert diagnostic.message == (
         "The host made 4 launches on TPU:2 and TPU:3, which recorded no work, and no figure includes them. Capture "
         "again with --device-level 1, and with all chips traced (the profiler's option "
         "tpu_num_chips_to_profile_per_task limits them)."
     )
-    assert [device["name"] for device in device_summaries(session(trace))] == ["TPU:0", "TPU:1"]
+    assert [device["name"] for device in device_summaries(trace)] == ["TPU:0", "TPU:1"]
 
 
 def test_a_tpu_core_whose_last_launches_are_cut_has_work() -> None:
@@ -120,9 +120,7 @@ def test_a_tpu_core_whose_last_launches_are_cut_has_work() -> None:
 
 
 def test_a_capture_without_any_tpu_plane_names_the_cores() -> None:
-    (diagnostic,) = [
-        row for row in diagnose(session(capture(tpu_calls(0, 1, 0, 1)))) if row.id == "no_device_plane"
-    ]
+    (diagnostic,) = [row for row in diagnose(capture(tpu_calls(0, 1, 0, 1))) if row.id == "no_device_plane"]
     assert (diagnostic.severity, diagnostic.message.split(":")[0]) == (
         "warning",
         "The host made 4 launches on TPU",

@@ -38,7 +38,7 @@ def without_runs_after(tpu: Tpu, until_us: float) -> Trace:
 
 
 def messages(trace: Trace) -> dict[str, str]:
-    rows = [*diagnose(session(trace)), *partial_diagnostics(session(trace))]
+    rows = [*diagnose(trace), *partial_diagnostics(trace)]
     return {row.id: row.message for row in rows}
 
 

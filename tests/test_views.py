@@ -19,19 +19,20 @@ from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
-from tb_xla_insights.report import cached, compile_views, execution_views, gap_views, views
+from tb_xla_insights.report import compile_views, execution_views, gap_views, session_view, views
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.session_view import SessionView, results_of_hosts
 from tb_xla_insights.trace.model import SessionTrace
 
 
 @pytest.fixture(scope="module")
-def case_study() -> SessionTrace:
-    return session(demo("synthetic_case_study_8_tpu_cores"))
+def case_study() -> SessionView:
+    return SessionView(session(demo("synthetic_case_study_8_tpu_cores")))
 
 
 class TestOverview:
-    def test_the_overview_is_a_summary_of_the_report(self, case_study: SessionTrace) -> None:
-        view, report = views.overview(case_study), session_report(case_study)
+    def test_the_overview_is_a_summary_of_the_report(self, case_study: SessionView) -> None:
+        view, report = views.overview(case_study), case_study.report
         assert view["findings"] == report["findings"]
         listed = [finding["id"] for group in view["groups"] for finding in group["findings"]]
         assert sorted(listed) == sorted(finding["id"] for finding in report["findings"])
@@ -52,7 +53,7 @@ class TestOverview:
             host = {name: column[index] for name, column in columns["host_ps"].items()}
             assert sum(host.values()) == step["duration_ps"]
 
-    def test_four_figures(self, case_study: SessionTrace) -> None:
+    def test_four_figures(self, case_study: SessionView) -> None:
         figures: dict[str, Any] = {
             figure["name"]: figure["value"] for figure in views.overview(case_study)["figures"]
         }
@@ -63,7 +64,8 @@ class TestOverview:
     def test_figures_of_devices_are_unknown_without_devices(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
         figures: dict[str, Any] = {
-            figure["name"]: figure["value"] for figure in views.overview(session(capture(steps)))["figures"]
+            figure["name"]: figure["value"]
+            for figure in views.overview(SessionView(session(capture(steps))))["figures"]
         }
         assert figures == {"duty": None, "step": 9, "work": None, "idle": None}
 
@@ -72,7 +74,7 @@ class TestOverview:
             Core([("fusion.1", 0, 2), ("copy-done.1", 2, 3 + i), ("copy-done.2", 9, 5)], name=f"TPU:{i}")
             for i in range(2)
         ]
-        assert views.overview(session(capture(*cores)))["stalls"] == [
+        assert views.overview(SessionView(session(capture(*cores))))["stalls"] == [
             {"op": "copy-done.2", "count": 2, "duration_ps": 10},
             {"op": "copy-done.1", "count": 2, "duration_ps": 7},
         ]
@@ -82,7 +84,7 @@ class TestOverview:
         capture_session = session(capture(Core(ops)))
         reported, shown = (
             session_report(capture_session)["collectives"],
-            views.overview(capture_session)["collectives"],
+            views.overview(SessionView(capture_session))["collectives"],
         )
         assert shown[:-1] == reported[: views.MAX_OPS]
         rest = shown[-1]
@@ -94,24 +96,24 @@ class TestOverview:
         for name in ("duration_ps", "exposed_ps"):
             assert sum(row[name] for row in shown) == sum(row[name] for row in reported)
 
-    def test_the_verdict_names_the_worst_finding(self, case_study: SessionTrace) -> None:
+    def test_the_verdict_names_the_worst_finding(self, case_study: SessionView) -> None:
         sentence = views.overview(case_study)["verdict"]
         assert sentence["severity"] == "critical"
-        assert sentence == session_report(case_study)["verdict"]
+        assert sentence == case_study.report["verdict"]
         assert sentence["details"].startswith("Fix first: 324.5\u202fMB sent each step;")
-        good = views.overview(session(loop(device=980).trace()))["verdict"]
+        good = views.overview(SessionView(session(loop(device=980).trace())))["verdict"]
         assert (good["severity"], good["cause"]) == ("good", "device_bound")
 
     def test_nothing_stands_out_only_if_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])
-        sentence = views.overview(session(capture(work)))["verdict"]
+        sentence = views.overview(SessionView(session(capture(work))))["verdict"]
         assert (sentence["severity"], sentence["text"].replace("\u202f", " ")) == (
             "warning",
             "The TPU core works for 0.080 ns, too briefly to tell more.",
         )
 
     def test_a_capture_without_devices_and_steps(self) -> None:
-        view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))
+        view = views.overview(SessionView(session(capture(thread("python", ("forward", 0, 10))))))
         assert "no device's work" in view["verdict"]["headline"]
         assert [figure["value"] for figure in view["figures"]] == [None] * 4
         assert view["steps"] | {"columns": None} == {
@@ -123,7 +125,7 @@ class TestOverview:
         }
 
 
-def test_documents_are_cached(case_study: SessionTrace) -> None:
+def test_documents_are_cached(case_study: SessionView) -> None:
     assert views.overview(case_study) is views.overview(case_study)
     assert gap_views.gaps(case_study) is gap_views.gaps(case_study)
 
@@ -169,7 +171,7 @@ class TestRoutes:
 
 
 class TestChoiceOfDevices:
-    def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
+    def test_idle_time_of_each_device_adds_up(self, case_study: SessionView) -> None:
         overview: Any = views.overview(case_study)
         all_cores, devices = overview["step_idle"]["all_cores"], overview["devices"]
         for name, time in all_cores["by_class_ps"].items():
@@ -177,10 +179,10 @@ class TestChoiceOfDevices:
         parts = [*devices["idle"].values(), devices["small"]]
         assert sum(map(sum, parts)) == all_cores["idle_ps"]
 
-    def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
+    def test_executions_of_each_device_add_up(self, case_study: SessionView) -> None:
         whole: Any = execution_views.executions(case_study)
         answers: list[Any] = [
-            execution_views.executions(case_study, None, [device.id]) for device in case_study.devices
+            execution_views.executions(case_study, None, [device.id]) for device in case_study.hosts.devices
         ]
         for row in whole["executions"]:
             rows_of_devices = [
@@ -195,18 +197,18 @@ class TestChoiceOfDevices:
             row["count"] for row in whole["between"]
         )
         assert {device for answer in answers[:1] for device in answer["runs"]["device"]} == {
-            case_study.devices[0].id
+            case_study.hosts.devices[0].id
         }
 
-    def test_an_unknown_device_has_no_executions(self, case_study: SessionTrace) -> None:
+    def test_an_unknown_device_has_no_executions(self, case_study: SessionView) -> None:
         view = execution_views.executions(case_study, None, ["nowhere"])
         assert (view["executions"], view["between"], view["lead"], view["reading"]) == ([], [], None, "")
 
 
-def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionTrace) -> None:
+def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionView) -> None:
     """Compilations in the warm-up do not count."""
     compiles = compile_views.compiles(case_study)["compiles"]
-    report = session_report(case_study)
+    report = case_study.report
     assert views.overview(case_study)["counts"] == views.counts(case_study)
     assert views.counts(case_study) == {
         "gaps": report["gaps"]["count"],
@@ -220,16 +222,17 @@ def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.M
     capture_session = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
     barrier, reports = threading.Barrier(3), []
 
-    def report(session: SessionTrace, all_gaps: bool) -> Any:
+    def results(hosts: SessionTrace) -> Any:
         reports.append(threading.get_ident())
         with suppress(threading.BrokenBarrierError):  # every thread that builds a report passes here
             barrier.wait(0.3)
-        return session_report(session, all_gaps)
+        return results_of_hosts(hosts)
 
-    monkeypatch.setattr(cached, "session_report", report)
+    monkeypatch.setattr(session_view, "results_of_hosts", results)
+    view_of_session = SessionView(capture_session)
     with ThreadPoolExecutor(3) as threads:
         requests: list[Any] = [
-            threads.submit(view, capture_session) for view in (views.overview, gap_views.gaps, views.counts)
+            threads.submit(view, view_of_session) for view in (views.overview, gap_views.gaps, views.counts)
         ]
     assert requests[0].result()["counts"] == requests[2].result()
     assert requests[1].result()["count"] == requests[2].result()["gaps"] == 1

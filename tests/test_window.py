@@ -243,12 +243,14 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
         assert [
             sum(values) for values in zip(*(values_of(answer, key) for answer in windows), strict=True)
         ] == values_of(whole, key)
-        assert values_of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
+        assert values_of(whole, key) == [
+            summary[key] for summary in device_summaries(whole_session.traces[0])
+        ]
     ops = [[sum_op_times(device) for device in answer["devices"]] for answer in windows]
     assert [sum(values) for values in zip(*ops, strict=True)] == [
         sum_op_times(device) for device in whole["devices"]
     ]
     assert (
         sum(sum_op_times(device) for device in whole["devices"])
-        == (propagation_report(whole_session)["propagation"]["device_ps"])
+        == (propagation_report(whole_session.traces[0])["propagation"]["device_ps"])
     )

@@ -37,7 +37,9 @@ def plain(text: str) -> str:
 
 def work_report(trace: Trace) -> dict[str, Any]:
     capture_session = session(trace)
-    return dict(host_work(capture_session, propagation_report(capture_session)["annotations"]))
+    return dict(
+        host_work(capture_session.traces[0], propagation_report(capture_session.traces[0])["annotations"])
+    )
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +105,7 @@ def test_annotations_around_names_with_slashes_are_rows(tmp_path: Path) -> None:
     ]
     step = Step([("net/forward", 200_000), ("loss", 100_000)], [(950_000, ops)], name="train/step")
     loaded = training(tmp_path, [step])
-    result = host_work(loaded, propagation_report(loaded)["annotations"])
+    result = host_work(loaded.traces[0], propagation_report(loaded.traces[0])["annotations"])
     table = work_by_annotation(result["device_work"], 12)
     rows = [(row["path"], row["self_ps"]) for row in table.rows]
     assert rows == [("train/step/net/forward", 40), ("train/step/loss", 20)]

@@ -58,7 +58,7 @@ def training(load: bool = True, compile_at: int | None = 6, device: float = 500)
 
 
 def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_the_mean() -> None:
-    by_id = {finding.id: finding for finding in find_findings(training())}
+    by_id = {finding.id: finding for finding in find_findings(training().traces[0])}
     usual = LOAD_US + BUILD_US + 20 + 500 + 1
     mean = usual + COMPILE_US / STEPS
     loader, compiled = by_id["input_bound"], by_id["recompilation"]
@@ -72,7 +72,7 @@ def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_th
 
 
 def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
-    findings, _ = explained_findings(training())
+    findings, _ = explained_findings(training().traces[0])
     mistakes, rows = findings.mistakes, findings.as_json()["findings"]
     usual = LOAD_US + BUILD_US + 521
     assert [row["id"] for row in rows if row["id"] != "dispatch_overhead"] == [
@@ -89,7 +89,7 @@ def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> 
 
 def test_a_fix_of_one_step_changes_only_that_step() -> None:
     trace = loop(steps=5).trace()
-    facts = Facts(session(trace), NO_SIDECARS)
+    facts = Facts(trace, NO_SIDECARS)
     fix = facts.fix_removing({2}, "input", "to_device")
     assert fix.windows is not None
     assert fix.windows.start_ps.tolist() == [2 * STEP * US]
@@ -98,7 +98,7 @@ def test_a_fix_of_one_step_changes_only_that_step() -> None:
 
 
 def test_a_finding_without_idle_time_states_no_time() -> None:
-    facts = Facts(session(loop(steps=2).trace()), NO_SIDECARS)
+    facts = Facts(loop(steps=2).trace(), NO_SIDECARS)
     assert facts.idle_text(np.zeros(len(facts.ledger), np.int64), "every_step") == "no device idles"
 
 
@@ -110,7 +110,7 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     for i in range(1, 6):
         tpu.step(i * STEP, STEP, i)
         tpu.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
-    facts = Facts(session(tpu.trace()), NO_SIDECARS)
+    facts = Facts(tpu.trace(), NO_SIDECARS)
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.affected_steps(taken)
@@ -123,7 +123,7 @@ def test_idle_time_after_the_last_step_is_stated_in_total() -> None:
     tpu.step(1000, 100, 5)
     tpu.launch(500, (510, 5), (520, 700), by="marker")
     tpu.launch(1050, (1500, 400), (1960, 500), by="marker", enqueue=1900)
-    by_id = {finding.id: finding for finding in find_findings(session(tpu.trace()))}
+    by_id = {finding.id: finding for finding in find_findings(tpu.trace())}
     assert by_id["dispatch_overhead"].detail.startswith(
         "The device idles 0.400\u202fms while the host launches."
     )
@@ -144,12 +144,12 @@ def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
     tpu.launch(1190, (1200, 10), (1220, 200))
     tpu.on_main("PjRtComputationClient::TransferFromDevice", 1415, 10)
     tpu.launch(1700, (1710, 20), (1750, 400), by="marker")
-    (early,) = (finding for finding in find_findings(session(tpu.trace())) if finding.id == "early_sync")
+    (early,) = (finding for finding in find_findings(tpu.trace()) if finding.id == "early_sync")
     assert early.step_if_fixed_ps == early.step_if_fixed_at_worst_ps == 1600 * US
 
 
 def test_without_mistakes_nothing_changes() -> None:
-    mistakes = explained_findings(training(load=False, compile_at=None))[0].mistakes
+    mistakes = explained_findings(training(load=False, compile_at=None).traces[0])[0].mistakes
     assert (mistakes["count"], mistakes["gain"]) == (0, 0.0)
     assert mistakes["step_ps"] == mistakes["usual_step_ps"] == mistakes["step_if_fixed_ps"]
 
@@ -157,7 +157,7 @@ def test_without_mistakes_nothing_changes() -> None:
 def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
     """One run without a known call: 100 of 700 us are a collective."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
-    report = explained_findings(session(capture(Core(ops, [event("train(7)", 0, 700)]))))[0].as_json()
+    report = explained_findings(capture(Core(ops, [event("train(7)", 0, 700)])))[0].as_json()
     finding = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
     assert (finding["gain"], finding["severity"]) == (1 / 7, "warning")
     assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (None, None)
@@ -169,7 +169,7 @@ def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
     tpu = loop(steps=6)
     for i in range(1, 6):
         tpu.on_main("data_loading", i * STEP + 200, 400)
-    input_bound = {finding.id: finding for finding in find_findings(session(tpu.trace()))}["input_bound"]
+    input_bound = {finding.id: finding for finding in find_findings(tpu.trace())}["input_bound"]
     assert input_bound.recurs == "every_step"
 
 
@@ -228,7 +228,7 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
         tpu.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
         tpu.step(begin, now - begin, 10 + number)
-    report: Any = explained_findings(session(tpu.trace()))[0].as_json()
+    report: Any = explained_findings(tpu.trace())[0].as_json()
     mistakes = report["mistakes"]
     separate_gains = [
         mistakes["step_ps"] - row["step_if_fixed_ps"]
@@ -247,7 +247,7 @@ def test_a_finding_that_another_one_hides_gains_nothing_yet() -> None:
         simulation.host("forward", 700)
         simulation.launch(400, marker=True, op="copy-done.1")
         simulation.tpu.step(begin, simulation.now - begin, 10 + number)
-    by_id = {finding.id: finding for finding in find_findings(session(simulation.tpu.trace()))}
+    by_id = {finding.id: finding for finding in find_findings(simulation.tpu.trace())}
     building, stalls = by_id["tracing_bound"], by_id["device_stalls"]
     assert (stalls.gain, stalls.after) == (0, "tracing_bound")
     assert building.after is None
@@ -257,7 +257,7 @@ def test_a_finding_that_another_one_hides_gains_nothing_yet() -> None:
 def test_a_limit_does_not_count_if_its_idle_time_is_a_mistakes(shared_traces: Path) -> None:
     """Each step compiles a new function; after the fix the device works all the time. The Python before each
     compilation is idle time only because the host compiles."""
-    findings = find_findings(session(real_trace(shared_traces / "pairs/jx_scan_loop_bad")))
+    findings = find_findings(real_trace(shared_traces / "pairs/jx_scan_loop_bad"))
     assert "recompilation" in {finding.id for finding in findings}
     assert not LIMITS & {finding.id for finding in findings}
 
@@ -276,7 +276,7 @@ def test_the_usual_step_has_no_evaluation_that_happened_once(times: int) -> None
         simulation.host("forward", 700)
         simulation.launch(400, marker=True)
         simulation.tpu.step(begin, simulation.now - begin, 10 + number)
-    mistakes = explained_findings(session(simulation.tpu.trace()))[0].mistakes
+    mistakes = explained_findings(simulation.tpu.trace())[0].mistakes
     assert mistakes["step_ps"] == pytest.approx(simulation.now * US / STEPS, rel=1e-6)
     if times == 1:
         assert us(mistakes["usual_step_ps"]) == pytest.approx(700 + MARKER, abs=2)

@@ -21,10 +21,12 @@ from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.store import Load
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
@@ -42,8 +44,8 @@ class _SingleSessionStore:
 
     def __init__(self, loaded: LoadedHosts) -> None:
         self._loaded = loaded
-        self.done, self.partial_report = True, None
-        self.files = SimpleNamespace(hosts=loaded.trace.traces, path=loaded.trace.path)
+        self.done, self.partial_view = True, None
+        self.files = SimpleNamespace(hosts=loaded.hosts.traces, path=loaded.hosts.path)
 
     def load(self, *_: object) -> Load:
         return cast(Load, self)
@@ -51,8 +53,8 @@ class _SingleSessionStore:
     def check(self, *_: object) -> None:
         """Accepts every fingerprint, as the files never change."""
 
-    def loaded(self, *_: object) -> LoadedHosts:
-        return self._loaded
+    def loaded(self, *_: object) -> OpenedSession:
+        return OpenedSession(self._loaded.files, whole=self._loaded)
 
 
 def session_of(*sources: Source) -> SessionTrace:
@@ -76,7 +78,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     yield "report --html", report_html(report).encode(errors="backslashreplace")
     timeline = Timeline(session)
     timeline.prepare()
-    loaded = LoadedHosts(cast(Any, None), session, timeline)
+    loaded = LoadedHosts(cast(Any, None), SessionView(session), timeline)
     store = _SingleSessionStore(loaded)
     object.__setattr__(loaded, "files", store.files)
     handlers = Routes(cast(Any, store), cast(Any, store)).gets()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_devices import devices_without_work
 from tb_xla_insights.english import join_words, plural
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time, count
 
@@ -52,20 +51,10 @@ _SHORT_RECORD_TEXTS = {
 """By the edge at which one device's record is shorter: a preposition, and the cause with advice."""
 
 
-def diagnose(session: SessionTrace) -> list[Diagnostic]:
-    """Returns what the capture lacks, per host: devices, steps, a host level that records op events. The readers' own
-    diagnostics are not repeated."""
-    has_several_hosts = len(session.traces) > 1
-    framework = framework_of(session)
-    diagnostics: list[Diagnostic] = []
-    for trace in session.traces:
-        host = trace.host if has_several_hosts else None
-        diagnostics += [replace(row, host=host) for row in _host_diagnostics(trace, framework)]
-    return diagnostics
-
-
-def _host_diagnostics(trace: Trace, framework: str) -> Iterator[Diagnostic]:
-    """Yields one host's diagnostics, without its name."""
+def diagnose(trace: Trace) -> Iterator[Diagnostic]:
+    """Yields what the capture lacks: devices, steps, a host level that records op events. The readers' own diagnostics
+    are not repeated."""
+    framework = framework_of(trace)
     if _is_one_compilation(trace):
         return  # nothing could run and no step begin, so nothing is missing
     if (

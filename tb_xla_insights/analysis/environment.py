@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Environment, Framework, Runtime
@@ -42,23 +42,21 @@ _OTHER_DEVICE = "other device"
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
-def environment(session: SessionTrace) -> Environment:
+def environment(trace: Trace) -> Environment:
     """The report's `environment`.
 
     `framework` is torch_xla, torch_tpu, jax, tensorflow or unknown; `runtime` xrt, pjrt or unknown; `accelerator` a
     text (`unknown` without devices). `hlo_scopes`: whether device ops record their scope. `synthetic`: whether a
     generator wrote the file. `label` sums it up in a line.
     """
-    framework = framework_of(session)
-    runtime = _runtime(session)
-    accelerator = _accelerator(session)
+    framework, runtime, accelerator = framework_of(trace), _runtime(trace), _accelerator(trace)
     return {
         "framework": framework,
         "runtime": runtime,
         "accelerator": accelerator,
-        "hlo_scopes": any(has_scopes(trace) for trace in session.traces),
-        "synthetic": any(is_synthetic(trace) for trace in session.traces),
-        "label": environment_label(framework, runtime, accelerator, len(session.devices)),
+        "hlo_scopes": has_scopes(trace),
+        "synthetic": is_synthetic(trace),
+        "label": environment_label(framework, runtime, accelerator, len(trace.devices)),
     }
 
 
@@ -72,24 +70,25 @@ def environment_label(framework: Framework, runtime: Runtime, accelerator: str, 
     return " · ".join(part for part in parts if part)
 
 
-def framework_of(session: SessionTrace) -> Framework:
-    """Returns the session's framework: the first one whose names events or threads have."""
+@memoised
+def framework_of(trace: Trace) -> Framework:
+    """Returns the host's framework: the first one whose names events or threads have."""
     patterns: dict[Framework, re.Pattern[str]] = {
         "torch_xla": _TORCH_XLA,
         "torch_tpu": _TORCH_TPU,
         "jax": _JAX,
         "tensorflow": _TENSORFLOW,
     }
-    return next((name for name, pattern in patterns.items() if _has_match(session, pattern)), "unknown")
+    return next((name for name, pattern in patterns.items() if _has_match(trace, pattern)), "unknown")
 
 
-def _runtime(session: SessionTrace) -> Runtime:
-    return "xrt" if _has_match(session, _XRT) else "pjrt" if _has_match(session, _PJRT) else "unknown"
+def _runtime(trace: Trace) -> Runtime:
+    return "xrt" if _has_match(trace, _XRT) else "pjrt" if _has_match(trace, _PJRT) else "unknown"
 
 
-def _has_match(session: SessionTrace, pattern: re.Pattern[str]) -> bool:
-    """Whether the name of an event or thread of any host matches."""
-    return any(any(map(pattern.match, _names(trace))) for trace in session.traces)
+def _has_match(trace: Trace, pattern: re.Pattern[str]) -> bool:
+    """Whether the name of an event or thread matches."""
+    return any(map(pattern.match, _names(trace)))
 
 
 @memoised
@@ -128,13 +127,12 @@ def _names(trace: Trace) -> set[str]:
     }
 
 
-def _accelerator(session: SessionTrace) -> str:
+def _accelerator(trace: Trace) -> str:
     """Returns the most frequent type of device, as the planes record it."""
     types: Counter[str] = Counter()
-    for trace in session.traces:
-        for device in trace.devices:
-            stats = {} if device.plane is None else trace.planes[device.plane].stats
-            types[_device_type(device.kind, stats)] += 1
+    for device in trace.devices:
+        stats = {} if device.plane is None else trace.planes[device.plane].stats
+        types[_device_type(device.kind, stats)] += 1
     return types.most_common(1)[0][0] if types else "unknown"
 
 

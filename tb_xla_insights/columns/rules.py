@@ -21,7 +21,7 @@ Weight = str | Callable[[Row], int]
 """A column, or what counts a row's runs, steps or time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A sum: `lift` makes one of a value, `add` adds two, `value` ends it. `empty`: the value of no rows. `computed`: a
     function of the merged row's other columns, instead of a sum."""
@@ -44,6 +44,10 @@ known_total = Rule(lambda a, b: b if a is None else a if b is None else a + b)
 
 first = Rule(min, lambda value, _, at: (at, value), operator.itemgetter(1))
 """That of the first host that has the row."""
+
+
+entries = Rule(operator.or_)
+"""The entries of all hosts' dicts, which have no key in common."""
 
 
 def union(order: Callable[[Any], Any]) -> Rule:

@@ -15,9 +15,7 @@ from tb_xla_insights.compare.measures import better_step_time, judged_time_pair
 from tb_xla_insights.compare.names import common_paths, kernel_without_sizes
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, StepSample
-from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
-from tb_xla_insights.report.view_data import view_data_of_hosts
 from tb_xla_insights.trace.model import Float64
 
 if TYPE_CHECKING:
@@ -135,19 +133,17 @@ class _Judge:
 def _times_of_steps(session: SessionTotals) -> dict[Key, Float64]:
     """Returns the time of each op per core, in ps: an element per step of the hosts with device work. The ops that
     `OpTimes` sums up have no program and no name."""
-    hosts: list[OpTimes] = view_data_of_hosts(session.session, "op_times")
-    steps_of_hosts: list[int] = view_data_of_hosts(session.session, "steps")
     has_work = np.array(session.has_device_work, np.bool_)
     if not has_work.any() or not session.report["ops"]:
         return {}
     times: dict[Key, Float64] = {}
     first = 0
-    for host, steps in zip(hosts, steps_of_hosts, strict=True):
-        summed_ops = {("", "", path): step_times for path, step_times in host.rest.items()}
-        for key, step_times in (host.ops | summed_ops).items():
+    for host in session.tables:
+        summed_ops = {("", "", path): step_times for path, step_times in host.ops.rest.items()}
+        for key, step_times in (host.ops.ops | summed_ops).items():
             total = times.setdefault(key, np.zeros(len(has_work)))
-            total[first : first + steps] += step_times / max(1, host.device_count)
-        first += steps
+            total[first : first + host.steps] += step_times / max(1, host.ops.device_count)
+        first += host.steps
     return {key: total[has_work] for key, total in times.items()}
 
 

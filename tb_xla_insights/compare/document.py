@@ -21,9 +21,9 @@ from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.execution_views import executions
-from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.differences import TimePair
@@ -36,7 +36,7 @@ _MAX_ROWS = 200
 
 
 def compare(
-    a: SessionTrace, b: SessionTrace, samples_per_step: tuple[float | None, float | None] = (None, None)
+    a: SessionView, b: SessionView, samples_per_step: tuple[float | None, float | None] = (None, None)
 ) -> Comparison:
     """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
     recorded numbers.
@@ -78,7 +78,7 @@ def _program_order(view: Executions) -> list[str]:
     return view["runs"]["program"] if view["runs"] else []
 
 
-def comparison_view(a: SessionTrace, b: SessionTrace) -> CompareAnswer:
+def comparison_view(a: SessionView, b: SessionView) -> CompareAnswer:
     """Returns `data/compare`: the document with the default step of both on one axis (`step`). Its long tables are cut
     to _MAX_ROWS rows; `count` in `steps` and `row_counts` are their full lengths, `device_time` has the sums of
     `device_work`. Phases come before other annotations."""

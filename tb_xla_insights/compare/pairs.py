@@ -226,7 +226,9 @@ def _table(models: Sequence[str], columns: Sequence[str], speedups: _Speedups) -
 
 def session_steps(session: SessionTrace) -> SessionSteps:
     """Returns the steps of a session in memory. Raises InputError if it has none."""
-    return report_steps(session.path, steps_report(session), read_sidecars(session).recorded)
+    steps = [row for trace in session.traces for row in steps_report(trace)]
+    recorded = (read_sidecars(trace).recorded for trace in session.traces)
+    return report_steps(session.path, steps, next(filter(None, recorded), None))
 
 
 def report_steps(path: str, steps: Sequence[Mapping[str, Any]], recorded: Any) -> SessionSteps:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -10,16 +9,15 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
-from tb_xla_insights.columns.merge import merged_row
+from tb_xla_insights.columns.merge import merged, merged_row
 from tb_xla_insights.compare.executions import ProgramExecutions
 from tb_xla_insights.compare.significance import StepSample
-from tb_xla_insights.report.cached import whole_report
+from tb_xla_insights.report.host_tables import DrivingThreadRuns, ProgramInSteps, RunCounts
 from tb_xla_insights.report.launch_rows import mean_times
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.report.view_data import sum_of_runs, view_data_of_hosts
 from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.schema.launches import known_runs
-from tb_xla_insights.trace.model import Float64, Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:
@@ -36,9 +34,10 @@ class SessionTotals:
     """One of the two sessions. Means per step are None without steps. `samples_per_step` overrides the number in the
     recording's file."""
 
-    def __init__(self, session: SessionTrace, samples_per_step: float | None = None) -> None:
+    def __init__(self, session: SessionView, samples_per_step: float | None = None) -> None:
         self.session = session
-        self.report = report = whole_report(session)
+        self.report = report = session.report
+        self.tables = session.results.tables
         self.steps: Sequence[Row] = report["steps"]
         self.span_ps = sum(device["span_ps"] for device in report["devices"])
         self.throughput = throughput(self.steps, report["recorded"], samples_per_step)
@@ -92,11 +91,8 @@ class SessionTotals:
     @cached_property
     def runs_on_driving_thread(self) -> bool:
         """Whether the driving thread itself runs most programs, as on a CPU."""
-        on_thread, total = (
-            sum(column)
-            for column in zip((0, 0), *view_data_of_hosts(self.session, "driving_thread_runs"), strict=True)
-        )
-        return bool(2 * on_thread > total)
+        runs = merged_row(DrivingThreadRuns, (host.driving_thread for host in self.tables))
+        return 2 * runs["on_thread"] > runs["count"]
 
     @cached_property
     def rare_compile_times_ps(self) -> list[int]:
@@ -141,12 +137,8 @@ class SessionTotals:
     def executions_of(self, program: str) -> ProgramExecutions:
         """Returns the executions of a program that runs in this session."""
         return ProgramExecutions.from_hosts(
-            [host[program] for host in self._executions_of_hosts if program in host]
+            [host.executions[program] for host in self.tables if program in host.executions]
         )
-
-    @cached_property
-    def _executions_of_hosts(self) -> list[dict[str, Float64]]:
-        return view_data_of_hosts(self.session, "execution_times")
 
     def ops_per_run(self, program: str) -> float | None:
         """Returns the number of ops in a run of a program; None if none are recorded."""
@@ -175,13 +167,13 @@ class SessionTotals:
 
     def program_launches_per_step(self, program: str) -> float | None:
         """Returns the launches of a program per step, without launches outside of steps."""
-        return self._launches_in_steps[program] / len(self.steps) if self.steps else None
+        return self._programs_in_steps[program]["launches"] / len(self.steps) if self.steps else None
 
     @cached_property
-    def _launches_in_steps(self) -> Counter[str]:
-        """Launches in steps by program, of all hosts."""
-        counts: list[Counter[str]] = view_data_of_hosts(self.session, "launches_in_steps")
-        return sum(counts, Counter())
+    def _programs_in_steps(self) -> dict[str, ProgramInSteps]:
+        """What whole steps launched of each program, on all hosts."""
+        rows = merged(ProgramInSteps, (host.programs for host in self.tables), "runs")
+        return {row["program"]: row for row in rows}
 
     @cached_property
     def device_per_step_ps(self) -> int | None:
@@ -204,12 +196,12 @@ class SessionTotals:
         """Converts mean times of a run, by program, to a time per step and core: times the number of runs that a whole
         step launches on a core. Runs outside of whole steps count in the means of their program only. None if no whole
         step launched a run."""
-        counts: list[Counter[str]] = view_data_of_hosts(self.session, "runs_in_steps")
-        runs = sum(counts, Counter[str]())
-        core_steps = sum_of_runs(view_data_of_hosts(self.session, "runs")).core_steps
-        if not runs:
+        programs, runs = self._programs_in_steps, merged_row(RunCounts, (host.runs for host in self.tables))
+        if not runs["in_steps"]:
             return None
-        return round(sum(mean * runs[name] for name, mean in means_ps.items()) / core_steps)
+        return round(
+            sum(mean * programs[name]["runs"] for name, mean in means_ps.items()) / runs["core_steps"]
+        )
 
     @cached_property
     def step_idle(self) -> Row:
@@ -222,32 +214,21 @@ class SessionTotals:
         """Per path, the time and number of its annotations in whole steps; in the capture if the session has no
         steps."""
         totals: dict[str, tuple[int, int]] = {}
-        for steps, by_path in self._annotations_of_hosts:
-            for path, (host_ps, count, _) in by_path.items():
+        for host in self.tables:
+            for path, times in host.annotations.items():
                 total_ps, total_count = totals.setdefault(path, (0, 0))
                 # If other hosts have steps, a host without any has no annotations in whole steps.
-                if steps or not self.steps:
-                    totals[path] = total_ps + host_ps, total_count + count
+                if host.steps or not self.steps:
+                    totals[path] = total_ps + times.host_ps, total_count + times.count
         return totals
 
     def annotation_times(self, path: str) -> list[int]:
         """Returns the host time of the annotations of a path in each step."""
         times: list[int] = []
-        for steps, by_path in self._annotations_of_hosts:
-            times += by_path[path][2].tolist() if path in by_path else [0] * steps
+        for host in self.tables:
+            of_path = host.annotations.get(path)
+            times += of_path.by_step_ps.tolist() if of_path else [0] * host.steps
         return times
-
-    @cached_property
-    def _annotations_of_hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
-        """Per host, the number of its steps, and its annotations by path: their time and number in whole steps, and
-        their time in each step."""
-        return list(
-            zip(
-                view_data_of_hosts(self.session, "steps"),
-                view_data_of_hosts(self.session, "annotation_times"),
-                strict=True,
-            )
-        )
 
     @cached_property
     def totals(self) -> Totals:

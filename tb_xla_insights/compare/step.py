@@ -14,9 +14,9 @@ from tb_xla_insights.analysis.propagation.order import host_phases
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.default_step import default_step
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare_route import DefaultStep, StepClass, StepGap, StepPhase, StepRun
@@ -29,16 +29,16 @@ _MAX_ROWS = 200
 """The most phases, runs and gaps each. Of more runs and phases, the first ones are shown; of more gaps, the longest."""
 
 
-def default_step_view(session: SessionTrace) -> DefaultStep | None:
+def default_step_view(session: SessionView) -> DefaultStep | None:
     """Returns the default step; None without steps. Times count from the session's start; `host` and `gaps` are within
     the step, `phases` and `runs` overlap it. Adjacent pieces of one class are merged.
     """
-    default = default_step(whole_report(session))
+    default = default_step(session.report)
     if default is None:
         return None
     trace, index = next(
         (trace, default - offset)
-        for trace, offset in traces_with_step_offsets(session)
+        for trace, offset in traces_with_step_offsets(session.hosts)
         if 0 <= default - offset < len(find_steps(trace))
     )
     step = find_steps(trace)[index]

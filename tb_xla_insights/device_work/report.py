@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
+from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkMerger
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import WorkKeys
 
 
-def host_work(session: SessionTrace, annotations: Iterable[Annotation]) -> WorkKeys:
+def host_work(trace: Trace, annotations: Iterable[Annotation]) -> WorkKeys:
     """Returns the report's keys `ops` and `device_work`; `annotations` is the report's key."""
     merger = WorkMerger()
-    for host_index, trace in enumerate(session.traces):
-        _add_host(merger, host_index, trace)
+    _add_host(merger, 0, trace)
     return merger.document(annotations)
 
 
@@ -49,7 +49,8 @@ def session_work(
     if not has_match:
         names = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
         raise InputError(f"{session.path}: no {' on '.join(names)}; see the report's steps and devices")
-    document = merger.document(propagation_report(session)["annotations"], user_peaks)
+    annotations = merged_annotations(propagation_report(trace)["annotations"] for trace in session.traces)
+    document = merger.document(annotations, user_peaks)
     if step is not None:
         for row in document["device_work"]["steps"]:
             row["index"] = step

@@ -107,7 +107,7 @@ class _Process(NamedTuple):
 def _processes(trace: Trace) -> Iterator[_Process]:
     """Yields the process of a host, then those of its devices."""
     gaps: dict[str, list[Gap]] = {}
-    for gap in gaps_report(SessionTrace(trace.host, trace.path, [trace]), all_gaps=True)["items"]:
+    for gap in gaps_report(trace, all_gaps=True)["items"]:
         gaps.setdefault(gap["device"], []).append(gap)
     tracks = HostRows(0, trace, trace.span_ps[1]).tracks
     yield _Process("host " + trace.host, _events_of(track for track in tracks if track.head.device is None))

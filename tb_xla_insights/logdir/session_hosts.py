@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.files.source import STOPPED_MESSAGE
+from tb_xla_insights.logdir.host_cache import HostCache
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
+from tb_xla_insights.logdir.opened_session import StreamedHosts
 from tb_xla_insights.logdir.read import Reading, initial_readings
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed
@@ -21,8 +23,8 @@ from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
-    from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.report.merge import ReportMerger
+    from tb_xla_insights.report.session_view import SessionResults
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import HostFile
@@ -79,9 +81,6 @@ class SessionHosts:
 
     start_unix_ns: int = field(default=0, init=False)
     """The session's start in epoch nanoseconds, as of the last pass; 0 if no host records it."""
-
-    comparison: HostComparison | None = field(default=None, init=False)
-    """The comparison of the hosts by their arrivals at collectives, of the last document; None before the first."""
 
     def __post_init__(self) -> None:
         self.readings = self.readings or initial_readings(self.files)
@@ -211,14 +210,26 @@ class SessionHosts:
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
-        on_progress: Callable[[ReportMerger], None] = lambda _: None,
         extras: HostExtras[Any] | None = None,
     ) -> Report:
-        """The session's report, merged from its hosts' summaries in order of completion. `on_progress` is called after
-        every host and repeatedly while none arrives; `extras` receives what its function computes of each host.
+        """The session's report. `extras` receives what its function computes of each host. Raises InputError if no host
+        could be read."""
+        return self._document(self._merged(all_gaps, samples_per_step, extras=extras))
 
-        Raises InputError if no host could be read.
-        """
+    def results(self, on_progress: Callable[[ReportMerger], None] = lambda _: None) -> SessionResults:
+        """The results for views. `on_progress` is called after every host and repeatedly while none arrives. Raises
+        InputError if no host could be read."""
+        return self.results_of(self._merged(all_gaps=True, on_progress=on_progress, with_tables=True))
+
+    def _merged(
+        self,
+        all_gaps: bool = False,
+        samples_per_step: float | None = None,
+        on_progress: Callable[[ReportMerger], None] = lambda _: None,
+        extras: HostExtras[Any] | None = None,
+        with_tables: bool = False,
+    ) -> ReportMerger:
+        """The summaries of the hosts, merged in order of completion."""
         from tb_xla_insights.report.merge import ReportMerger
 
         merger = ReportMerger(self.files.name, self.files.path, all_gaps)
@@ -229,6 +240,7 @@ class SessionHosts:
             path=self._task_path(self.files.path),
             all_gaps=all_gaps,
             samples_per_step=samples_per_step,
+            with_tables=with_tables,
         )
         for diagnostic in self._missing():
             merger.add_diagnostic(diagnostic)
@@ -241,12 +253,25 @@ class SessionHosts:
                 if extras is not None:
                     extras.results[outcome.host.number] = extra
             on_progress(merger)
-        return self.document(merger)
+        return merger
 
-    def document(self, merger: ReportMerger) -> Report:
+    def results_of(self, merger: ReportMerger) -> SessionResults:
+        """The results of the hosts merged so far, which were summarised with tables."""
+        from tb_xla_insights.report.session_view import SessionResults
+
+        document = self._document(merger)
+        assert merger.comparison is not None, "a session has a host"
+        return SessionResults(document, merger.tables, merger.comparison)
+
+    def streamed(self, results: SessionResults, budget: int | None = None) -> StreamedHosts:
+        """The hosts of `results`, to be read when views show them, within `budget` bytes."""
+        duration_ps = results.report["session"]["duration_ps"]
+        cache = HostCache(self.hosts_read, self.catalog, duration_ps, budget)
+        return StreamedHosts(self.files, results, cache)
+
+    def _document(self, merger: ReportMerger) -> Report:
         """The report of the hosts merged so far, with paths as the user gave them."""
         document = merger.document()
-        self.comparison = merger.comparison
         user_paths = self._user_paths()
         head = document["session"]
         hosts: list[HostFile] = [

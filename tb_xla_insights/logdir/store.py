@@ -18,14 +18,15 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.load_progress import LoadProgress
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
-from tb_xla_insights.logdir.partial_reports import PartialReport, PartialReporter
-from tb_xla_insights.logdir.pod import Pod
+from tb_xla_insights.logdir.opened_session import OpenedSession, StreamedHosts
+from tb_xla_insights.logdir.partial_reports import PartialReporter
 from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
-from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts, estimate_memory, fits_in_memory
+from tb_xla_insights.logdir.session_hosts import SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
 from tb_xla_insights.memory import release_freed_memory, total_bytes
 
 if TYPE_CHECKING:
+    from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.route_parts import HostCounts
     from tb_xla_insights.schema.session_route import ReadingProgress
 
@@ -56,9 +57,9 @@ class Load:
         # If the session no longer exists, reading it reports the error.
         files = self.files = self._files_at_start or listed
         self.readings = initial_readings(files)
-        self.loaded: LoadedHosts | Pod | None = None
-        self.partial_report: PartialReport | None = None
-        """The report of the hosts read so far; None before the first host and for sessions held whole in memory."""
+        self.opened: OpenedSession | None = None
+        self.partial_view: SessionView | None = None
+        """The results of the hosts read so far; None before the first host and for sessions held whole in memory."""
         self.error: str | None = None
         self.stage_progress = LoadProgress(self.readings, clock)
         self.memory_bytes: int | None = None
@@ -100,14 +101,14 @@ class Load:
     def progress(self) -> ReadingProgress:
         """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session, those of each host,
         the keys of `LoadProgress.progress`, and the numbers of hosts of the partial report."""
-        partial = self.partial_report
+        partial = self.partial_view
         has_sizes = all(reading.is_sized for reading in self.readings)
         return {
             "bytes_read": sum(reading.bytes_read for reading in self.readings),
             "bytes": sum(reading.bytes for reading in self.readings) if has_sizes else None,
             **self.stage_progress.progress(),
             "hosts": [reading.as_json() for reading in self.readings],
-            "partial": {**self.hosts_read, "hosts_covered": partial.host_count} if partial else None,
+            "partial": {**self.hosts_read, "hosts_covered": len(partial.results.tables)} if partial else None,
         }
 
     @property
@@ -122,14 +123,14 @@ class Load:
 
     def measure_memory(self) -> int:
         """The approximate memory of the session in bytes, including results that its views have memoised."""
-        size = deep_size(self.loaded) if self.memory_bytes is None else self.memory_bytes
+        size = deep_size(self.opened) if self.memory_bytes is None else self.memory_bytes
         self.memory_bytes = size
         return size
 
     def run(self, open_session: Opener) -> None:
         """Reads the session and never raises; must be called once."""
         try:
-            self.loaded = open_session(self)
+            self.opened = open_session(self)
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a bug fails this session, not the server
@@ -140,7 +141,7 @@ class Load:
             self._done.set()
 
 
-Opener = Callable[[Load], LoadedHosts | Pod]
+Opener = Callable[[Load], OpenedSession]
 
 
 def session_opener(
@@ -154,7 +155,7 @@ def session_opener(
     """
     budget = default_budget() if budget is None else budget
 
-    def open_session(load: Load) -> LoadedHosts | Pod:
+    def open_session(load: Load) -> OpenedSession:
         from tb_xla_insights.catalog import load_catalog
 
         catalog = load_catalog(catalog_file)
@@ -163,34 +164,32 @@ def session_opener(
             reader = SessionHosts(
                 load.files, catalog, scheduler, budget, load.readings, lambda: load.is_stopped
             )
-            loaded: LoadedHosts | Pod = _open_pod(load, reader, budget)
+            opened = OpenedSession(load.files, streamed=_stream(load, reader, budget))
             load.stage_progress.begin_drawing()
-            displayed = loaded.choose(None)
         else:
+            from tb_xla_insights.report.session_view import SessionView
             from tb_xla_insights.timeline import Timeline
 
             trace = read_session(load.files, catalog, load.readings, lambda: load.is_stopped)
             load.stage_progress.begin_drawing()
-            loaded = displayed = LoadedHosts(load.files, trace, Timeline(trace))
+            whole = LoadedHosts(load.files, SessionView(trace), Timeline(trace))
+            opened = OpenedSession(load.files, whole=whole)
+        displayed = opened.choose(None)
         _ = displayed.head  # computed here, before a request waits for it
         displayed.timeline.prepare()
         release_freed_memory()
         threading.Thread(target=displayed.find_scopes, daemon=True).start()
-        return loaded
+        return opened
 
     return open_session
 
 
-def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    from tb_xla_insights.report.view_data import view_data
+def _stream(load: Load, reader: SessionHosts, budget: int) -> StreamedHosts:
+    def show(view: SessionView) -> None:
+        load.partial_view = view
 
-    extras = HostExtras(view_data)
-
-    def show(partial_report: PartialReport) -> None:
-        load.partial_report = partial_report
-
-    report = reader.report(on_progress=PartialReporter(reader, extras, show).update, extras=extras)
-    return Pod(reader, report, extras.in_session_order(), budget)
+    results = reader.results(PartialReporter(reader, show).update)
+    return reader.streamed(results, budget)
 
 
 class Store:
@@ -239,18 +238,16 @@ class Store:
         threading.Thread(target=self._run, args=(new_load,), daemon=True).start()
         return new_load
 
-    def loaded(
-        self, name: str, wait: float | None = None, fingerprint: str | None = None
-    ) -> LoadedHosts | Pod:
+    def loaded(self, name: str, wait: float | None = None, fingerprint: str | None = None) -> OpenedSession:
         """The session once it is in memory. Raises InputError if it cannot be read, StillReadingError after `wait`
         seconds, FilesChangedError if its files have another fingerprint."""
         load = self.load(name)
         load.check(fingerprint)
         if not load.wait(wait):
             raise StillReadingError(f"{name}: still being read; ask again")
-        if load.loaded is None:
+        if load.opened is None:
             raise InputError(load.error or f"{name}: cannot be read")
-        return load.loaded
+        return load.opened
 
     def stop(self, name: str) -> bool:
         """Stops the reading of a session; returns False if no session of that name is being read."""
@@ -296,7 +293,7 @@ class Store:
 
     def _forget_least_recent(self, protected: Load) -> None:
         with self._lock:
-            loads = [(name, load) for name, load in self._loads.items() if load.loaded]
+            loads = [(name, load) for name, load in self._loads.items() if load.opened]
         used_bytes = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
         for name, load in loads:
             if used_bytes <= self._memory_gate.capacity_bytes:

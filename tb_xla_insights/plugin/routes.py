@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded_hosts import LoadedHosts, head_without_rows
-from tb_xla_insights.logdir.partial_reports import PartialReport
-from tb_xla_insights.logdir.pod import Pod
+from tb_xla_insights.logdir.loaded_hosts import head_without_rows
+from tb_xla_insights.logdir.opened_session import Needed
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import MAX_DEPTH, Arguments
@@ -21,13 +20,13 @@ from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
 from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
+    from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.device_route import DeviceAnswer
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
     from tb_xla_insights.schema.propagation_route import PropagationAnswer
-    from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.route_parts import HostCounts
     from tb_xla_insights.schema.session_route import (
         ChosenHostsReady,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
         SessionReady,
         Stopped,
     )
-    from tb_xla_insights.trace.model import SessionTrace
 
 # How long `data/session` and `data/sessions` wait for reading in the background: short, as the page shows progress.
 _POLL_SECONDS = 0.25
@@ -113,9 +111,9 @@ class Routes:
                 return progress
             partial_session: PartialSession = {**progress, "head": head}
             return partial_session
-        if load.loaded is None:
+        if load.opened is None:
             return {"state": "error", "message": str(load.error), "hosts": load.progress()["hosts"]}
-        hosts = load.loaded.choose(arguments.names("hosts"))
+        hosts = load.opened.choose(arguments.names("hosts"))
         document: SessionReady = {
             "state": "ready",
             "fingerprint": load.fingerprint,
@@ -123,7 +121,7 @@ class Routes:
             **hosts.head,
             **hosts.timeline.rows(),
         }
-        if hosts.report is None:
+        if not hosts.is_choice:
             return document
         document_of_hosts: ChosenHostsReady = {**document, **load.hosts_read}
         return document_of_hosts
@@ -162,7 +160,7 @@ class Routes:
         # The id of any row of the other host names that host.
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         answer = gap_views.gap(
-            self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
+            self._sessions.hosts_for(arguments, ids, [device]).view, device, start, other_host
         )
         return {**answer}
 
@@ -173,7 +171,7 @@ class Routes:
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         devices = arguments.names("devices")
 
-        def view(session: SessionTrace) -> Executions:
+        def view(session: SessionView) -> Executions:
             return execution_views.executions(session, step, None if devices is None else frozenset(devices))
 
         return self._report_view(arguments, view, devices or [], step, use_default=step is None)
@@ -186,7 +184,7 @@ class Routes:
     def compare(self, arguments: Arguments) -> CompareAnswer:
         """Two sessions side by side; the second one is read first if it is not in memory."""
         baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).default_step_host()
-        return self._sessions.loaded(arguments).default_step_host().compare_with(baseline)
+        return self._sessions.opened(arguments).default_step_host().compare_with(baseline)
 
     def propagation(self, arguments: Arguments) -> PropagationAnswer:
         """The device time of annotations, in one step on one device: `step` (an index into the report's steps) and
@@ -219,71 +217,70 @@ class Routes:
                 requested_path = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
-        default = default_step(loaded.report) if is_unspecified and loaded.report is not None else None
-        view = propagation_view(loaded.trace, step, device, step_number, default)
-        if loaded.report is not None:
-            view["total"] = _without_ops(loaded.report["propagation"])
-        hosts = [trace.host for trace in loaded.trace.traces]
+        default = default_step(loaded.view.report) if is_unspecified and loaded.is_choice else None
+        view = propagation_view(loaded.hosts, step, device, step_number, default)
+        if loaded.is_choice:
+            view["total"] = _without_ops(loaded.view.report["propagation"])
+        hosts = [trace.host for trace in loaded.hosts.traces]
         return {**view, "hosts": hosts, "requested_path": requested_path, "stale": stale}
 
     def hosts(self, arguments: Arguments) -> HostsAnswer:
         """Which host holds up the others, and why; while hosts are being read, among those read so far."""
         from tb_xla_insights.pod.view import hosts_view
 
-        load, partial_report = self._sessions.partial(arguments)
-        source = partial_report or self._sessions.loaded(arguments)
-        view = hosts_view(source.comparison, len(load.files.hosts))
-        return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
+        load, partial_view = self._sessions.partial(arguments)
+        results = (partial_view or self._sessions.opened(arguments)).results
+        view = hosts_view(results.comparison, len(load.files.hosts))
+        return view if partial_view is None else {**view, "partial": _host_counts(load, partial_view)}
 
     def host_steps(self, arguments: Arguments) -> HostSteps:
         """What one host did in each step; while hosts are being read, in the steps of those read so far."""
         from tb_xla_insights.pod.view import host_steps_view
 
-        load, partial_report = self._sessions.partial(arguments)
-        source = partial_report or self._sessions.loaded(arguments)
+        load, partial_view = self._sessions.partial(arguments)
+        results = (partial_view or self._sessions.opened(arguments)).results
         host = arguments.text("host")
-        names = [row.name for row in source.comparison.hosts]
+        names = [row.name for row in results.comparison.hosts]
         if host not in names:
             raise InputError(f"data/host_steps: no host {host} in this session; choose one of data/hosts")
-        view = host_steps_view(source.comparison, names.index(host), _report_of(source)["steps"])
-        return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
+        view = host_steps_view(results.comparison, names.index(host), results.report["steps"])
+        return view if partial_view is None else {**view, "partial": _host_counts(load, partial_view)}
 
     def device(self, arguments: Arguments) -> DeviceAnswer:
         """The work of chosen devices in chosen steps, and its efficiency. `cores`: a core `31.2` (indices of the host
         and of the core), a host `31`, or `all`; `steps`: a step's number, `mean` or `all`; `peaks`: the user's;
         `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
-        from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
 
-        loaded = self._sessions.loaded(arguments)
-        report = loaded.report
-        has_several = len(loaded.files.hosts) > 1
-        median = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
+        opened = self._sessions.opened(arguments)
+        has_several = len(opened.files.hosts) > 1
+        median = rank_hosts(opened.results.report)["median"] if has_several else 0
         devices = arguments.optional_text("cores")
         host = devices.partition(".")[0] if devices else str(median)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
+        loaded = opened.choose(arguments.names("hosts"), Needed(hosts=needed))
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, devices, arguments.optional_text("steps"),
+            loaded.hosts, devices, arguments.optional_text("steps"),
             default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("peaks"),
-            all_ops=arguments.flag("whole"), report=report,
+            all_ops=arguments.flag("whole"), report=loaded.view.report if loaded.is_choice else None,
         )  # fmt: skip
 
     def _report_view(
         self,
         arguments: Arguments,
-        view: Callable[[SessionTrace], Mapping[str, Any]],
+        view: Callable[[SessionView], Mapping[str, Any]],
         devices: Sequence[str] = (),
         step: int | None = None,
         use_default: bool = False,
     ) -> dict[str, Any]:
         """A view of the report of all hosts, with the traces of `RequestedSessions.hosts_for`. While hosts are being
         read, it covers the hosts read so far, and `partial` has their number."""
-        load, partial_report = self._sessions.partial(arguments)
-        if partial_report is not None:
-            return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
+        load, partial_view = self._sessions.partial(arguments)
+        if partial_view is not None:
+            return {**view(partial_view), "partial": _host_counts(load, partial_view)}
         return {
-            **view(self._sessions.hosts_for(arguments, (), devices, step, use_default, strict=False).trace)
+            **view(self._sessions.hosts_for(arguments, (), devices, step, use_default, strict=False).view)
         }
 
 
@@ -302,31 +299,17 @@ def _without_ops(propagation: Propagation) -> AnnotationOrder:
     }
 
 
-def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
-    """The report of the hosts that were read, on the session's time base."""
-    from tb_xla_insights.report.cached import whole_report
-
-    report: Report
-    if isinstance(source, PartialReport):
-        report = whole_report(source.session)
-    else:
-        report = source.report or whole_report(source.default_step_host().trace)
-    return report
-
-
-def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
+def _host_counts(load: Load, partial_view: SessionView) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
-    return {"hosts_read": partial_report.host_count, "hosts_total": len(load.readings)}
+    return {"hosts_read": len(partial_view.results.tables), "hosts_total": len(load.readings)}
 
 
 def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:
     """The head of the partial report, None if it does not cover more hosts than the page has seen."""
-    from tb_xla_insights.report.cached import whole_report
-
     hosts_seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
-    if load.partial_report is None:
+    if load.partial_view is None:
         return None
-    report = whole_report(load.partial_report.session)
+    report = load.partial_view.report
     return head_without_rows(report) if len(report["session"]["hosts"]) > hosts_seen else None
 
 

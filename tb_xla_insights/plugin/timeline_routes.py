@@ -10,6 +10,7 @@ from tb_xla_insights.plugin.requested_sessions import RequestedSessions
 from tb_xla_insights.plugin.respond import Handler
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.schema.timeline_route import (
         EventDetails,
         EventTable,
@@ -74,7 +75,7 @@ class TimelineRoutes:
 
         start, end = arguments.window()
         device = arguments.optional_text("device")
-        trace = self._sessions.hosts_for(arguments, devices=[device] if device else []).trace
+        trace = self._sessions.hosts_for(arguments, devices=[device] if device else []).hosts
         if device is not None and device not in {trace_device.id for trace_device in trace.devices}:
             raise InputError(f"data/window: no device {device} in this session; leave it out for all")
         return window(trace, start, end, device)
@@ -98,7 +99,7 @@ class TimelineRoutes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         timeline = self._sessions.hosts_for(arguments).timeline
-        return waits_in(*self._sessions.loaded(arguments).arrivals, timeline.hosts, start, end, px)
+        return waits_in(*self._arrivals(arguments), timeline.hosts, start, end, px)
 
     def collective(self, arguments: Arguments) -> CollectiveAnswer:
         """When each host arrives at one collective: the one whose op starts at `start_ps` on the device, or with
@@ -108,4 +109,9 @@ class TimelineRoutes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
         timeline = self._sessions.hosts_for(arguments, devices=[device]).timeline
-        return collective_at(*self._sessions.loaded(arguments).arrivals, timeline.hosts, device, start, end)
+        return collective_at(*self._arrivals(arguments), timeline.hosts, device, start, end)
+
+    def _arrivals(self, arguments: Arguments) -> tuple[Arrivals, list[str]]:
+        """When the hosts arrived at their collectives, and the hosts' names."""
+        comparison = self._sessions.opened(arguments).results.comparison
+        return comparison.arrivals, [host.name for host in comparison.hosts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
@@ -16,7 +16,8 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     find_tracer,
     location_text,
 )
-from tb_xla_insights.report.cached import cached_view, whole_report
+from tb_xla_insights.analysis.memo import memoised_on
+from tb_xla_insights.columns.merge import merged
 from tb_xla_insights.report.compile_text import (
     UNKNOWN_GRAPH,
     compile_heading,
@@ -25,11 +26,8 @@ from tb_xla_insights.report.compile_text import (
     difference_text,
 )
 from tb_xla_insights.report.execution_views import step_numbers
-from tb_xla_insights.report.view_data import (
-    empty_graph_row,
-    view_data_of_hosts,
-)
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.schema.compiles_route import GraphRow
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
@@ -40,33 +38,30 @@ _MAX_GRAPHS = 100
 _CAUSES_SOURCE = "from the debug log beside the capture"
 
 
-def compiles(session: SessionTrace) -> Compiles:
+def compiles(session: SessionView) -> Compiles:
     """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
     warm-up); the first _MAX_GRAPHS graphs, each with the steps in which it was compiled or ran; the steps' numbers and
     hosts (`step_hosts`: `[host, number of steps]` in the order of steps); the counts of a metrics report beside the
     capture; the source of the causes (`note`), and how to record them."""
-    return cached_view(session, "compiles", _compiles)
+    return memoised_on(session, "compiles", lambda: _compiles(session))
 
 
-def _compiles(session: SessionTrace) -> Compiles:
-    report = whole_report(session)
-    graphs = _graphs(session)
+def _compiles(session: SessionView) -> Compiles:
+    report = session.report
     uses_dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
     tracer = find_tracer(uses_dynamo, report["environment"]["framework"])
     compiled = {
         (row["host"], row["module"], row["program_id"]) for row in report["compiles"] if row["module"]
     }
     programs = Counter((host, module) for host, module, _ in compiled)
-    ordered = sorted(
-        graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
-    )
+    graphs = _graphs(session)
     return {
         "compiles": [
             _compile_row(row, tracer, programs[row["host"], row["module"] or ""])
             for row in report["compiles"]
         ],
-        "graphs": ordered[:_MAX_GRAPHS],
-        "graph_count": len(ordered),
+        "graphs": graphs[:_MAX_GRAPHS],
+        "graph_count": len(graphs),
         "steps": step_numbers(report["steps"]),
         "step_hosts": [
             (host, sum(1 for _ in steps))
@@ -126,17 +121,21 @@ def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
     }
 
 
-def _graphs(session: SessionTrace) -> dict[str, Any]:
-    """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
-    graphs: dict[str, Any] = {}
-    offset = 0
-    hosts = zip(view_data_of_hosts(session, "steps"), view_data_of_hosts(session, "graphs"), strict=True)
-    for step_count, graphs_of_host in hosts:
-        for name, row in graphs_of_host.items():
-            graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))
-            graph["compiles"] += row["compiles"]
-            graph["cost_ps"] += row["cost_ps"]
-            graph["program_ids"] += [id_ for id_ in row["program_ids"] if id_ not in graph["program_ids"]]
-            graph["steps"] |= {str(step + offset): state for step, state in row["steps"].items()}
-        offset += step_count
-    return graphs
+def _graphs(session: SessionView) -> list[GraphRow]:
+    """The graphs of all hosts: those with most compilations first, then those that took longest to compile, or ran in
+    most steps, then as they first occur. The keys of `steps` are indices into the session's steps,
+    as text."""
+    hosts, offset = [], 0
+    for host in session.results.tables:
+        hosts.append([_with_step_offset(row, offset) for row in host.graphs])
+        offset += host.steps
+    names = dict.fromkeys(row["graph"] for rows in hosts for row in rows)
+    by_name = {row["graph"]: row for row in merged(GraphRow, hosts, "compiles")}
+    return sorted(
+        (by_name[name] for name in names),
+        key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"])),
+    )
+
+
+def _with_step_offset(row: GraphRow, offset: int) -> GraphRow:
+    return {**row, "steps": {str(int(step) + offset): state for step, state in row["steps"].items()}}

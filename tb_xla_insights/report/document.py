@@ -24,12 +24,22 @@ def session_report(
     Files beside the capture (`report.sidecars`) are read at the first call. `samples_per_step` overrides the number in
     the recording's file.
     """
+    return merged_hosts(session, all_gaps, samples_per_step).document()
+
+
+def merged_hosts(
+    session: SessionTrace,
+    all_gaps: bool = False,
+    samples_per_step: float | None = None,
+    with_tables: bool = False,
+) -> ReportMerger:
+    """The hosts of a session in memory, merged; `with_tables`: also the tables for its views."""
     merger = ReportMerger(session.name, session.path, all_gaps)
     for diagnostic in session.diagnostics:
         merger.add_diagnostic(diagnostic)
     for trace in session.traces:
-        merger.add(summarise(trace, session.name, session.path, all_gaps, samples_per_step))
-    return merger.document()
+        merger.add(summarise(trace, session.name, session.path, all_gaps, samples_per_step, with_tables))
+    return merger
 
 
 def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import find_run_times, runs_on
+from tb_xla_insights.analysis.launches.executions import find_run_times, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
-from tb_xla_insights.analysis.memo import RecentResults
+from tb_xla_insights.analysis.memo import RecentResults, memoised_on
 from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
-from tb_xla_insights.catalog.classes import CLASSES, WAIT
+from tb_xla_insights.columns.merge import merged, merged_row
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.report.execution_costs import execution_sums, reading_text, savings
 from tb_xla_insights.report.figures import joins_text
-from tb_xla_insights.report.host_document import launching as launching_of
 from tb_xla_insights.report.host_document import program_rows
-from tb_xla_insights.report.launch_text import lead_text
-from tb_xla_insights.report.view_data import (
+from tb_xla_insights.report.host_tables import (
     IdleBetween,
-    count_runs,
-    count_runs_in_steps,
+    ProgramInSteps,
+    RunCounts,
     idle_between_programs,
-    sum_of_idle,
-    sum_of_runs,
-    view_data_of_hosts,
+    programs_in_steps,
+    run_counts,
 )
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.report.launch_text import lead_text
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.schema.launches import Launching, Program
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.executions_route import ExecutionRow, Executions, ExecutionTables, RunColumns
-    from tb_xla_insights.schema.launches import Launching, Program
     from tb_xla_insights.schema.speedups import IdleBetweenPrograms
 
 _MAX_RUNS = 2000
@@ -49,7 +46,7 @@ _DeviceIds = frozenset[str] | None
 
 
 def executions(
-    session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
+    session: SessionView, step: int | None = None, devices: Collection[str] | None = None
 ) -> Executions:
     """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text) with their
     costs, their sums by kind, what these say, the idle time between programs, how far the host runs ahead, and the
@@ -62,14 +59,18 @@ def executions(
     launched a run.
 
     Raises InputError for a step that does not exist."""
-    report = whole_report(session)
+    report = session.report
     steps = report["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     chosen = (
         None
         if devices is None
-        else [device for device in session.devices if device.id in devices or f"{device.host}/*" in devices]
+        else [
+            device
+            for device in session.hosts.devices
+            if device.id in devices or f"{device.host}/*" in devices
+        ]
     )
     device_ids = None if chosen is None else frozenset(device.id for device in chosen)
     tables = _cached_executions(session, device_ids)
@@ -93,10 +94,10 @@ def executions(
     }
 
 
-def _cached_executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionTables:
+def _cached_executions(session: SessionView, device_ids: _DeviceIds) -> ExecutionTables:
     if device_ids is None:
-        return cached_view(session, "executions", lambda _: _executions(session, None))
-    choices = cached_view(session, "executions of devices", lambda _: RecentResults(_MAX_DEVICE_CHOICES))
+        return memoised_on(session, "executions", lambda: _executions(session, None))
+    choices = memoised_on(session, "executions of devices", lambda: RecentResults(_MAX_DEVICE_CHOICES))
     return choices.get(device_ids, lambda: _executions(session, device_ids))
 
 
@@ -105,7 +106,7 @@ def step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
     return [step["number"] if step["number"] is not None else step["index"] for step in steps]
 
 
-def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionTables:
+def _executions(session: SessionView, device_ids: _DeviceIds) -> ExecutionTables:
     programs, launching = _programs_and_launching(session, device_ids)
     core_steps, runs_in_steps = _runs_in_steps(session, device_ids)
     per_step = {
@@ -142,58 +143,64 @@ def _execution_row(program: Program, per_step: float, core_steps: int | None) ->
 
 
 def _programs_and_launching(
-    session: SessionTrace, device_ids: _DeviceIds
+    session: SessionView, device_ids: _DeviceIds
 ) -> tuple[Sequence[Program], Launching]:
     """The report's `programs` and `launching`. Those of chosen devices are merged from their hosts as in the report, so
     that the same devices have the same figures however they are chosen."""
     if device_ids is None:
-        report = whole_report(session)
+        report = session.report
         return report["programs"], report["launching"]
-    return program_rows(session, device_ids), launching_of(session, device_ids)
+    programs = merged(
+        Program, (program_rows(trace, device_ids) for trace in session.hosts.traces), "device_ps"
+    )
+    return programs, merged_row(
+        Launching, (launching_report(trace, device_ids) for trace in session.hosts.traces)
+    )
 
 
-def _runs_in_steps(session: SessionTrace, device_ids: _DeviceIds) -> tuple[int | None, Counter[str]]:
+def _runs_in_steps(session: SessionView, device_ids: _DeviceIds) -> tuple[int | None, dict[str, int]]:
     """`core_steps` of `executions`, and the number of runs that whole steps launched, by program."""
     if device_ids is None:
-        counts, by_program = view_data_of_hosts(session, "runs"), view_data_of_hosts(session, "runs_in_steps")
+        counts = [host.runs for host in session.results.tables]
+        programs = [host.programs for host in session.results.tables]
     else:
-        counts = [count_runs(trace, device_ids) for trace in session.traces]
-        by_program = [count_runs_in_steps(trace, device_ids) for trace in session.traces]
-    runs = sum_of_runs(counts)
-    return runs.core_steps if runs.in_steps else None, sum(by_program, Counter[str]())
+        counts = [run_counts(trace, device_ids) for trace in session.hosts.traces]
+        programs = [programs_in_steps(trace, device_ids) for trace in session.hosts.traces]
+    runs = merged_row(RunCounts, counts)
+    by_program = {row["program"]: row["runs"] for row in merged(ProgramInSteps, programs, "runs")}
+    return runs["core_steps"] if runs["in_steps"] else None, by_program
 
 
-def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[IdleBetweenPrograms]:
+def _idle_between(session: SessionView, device_ids: _DeviceIds) -> list[IdleBetweenPrograms]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
     in the gaps there; the pair with most time first. `queued`: the cause is `wait`, and queued gaps have most of its
     time."""
-    idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
     hosts = (
-        view_data_of_hosts(session, "idle_between")
+        [host.idle_between for host in session.results.tables]
         if device_ids is None
-        else [idle_between_programs(trace, device_ids) for trace in session.traces]
+        else [idle_between_programs(trace, device_ids) for trace in session.hosts.traces]
     )
-    for host in hosts:
-        for programs, idle in host.items():
-            idle_by_programs[programs] = sum_of_idle(idle_by_programs.get(programs), idle)
-    ordered = sorted(idle_by_programs.items(), key=lambda pair: -pair[1].total_ps)
-    return [
-        {
-            "before": before,
-            "after": after,
-            "count": idle.occurrences,
-            "total_ps": idle.total_ps,
-            "mean_ps": idle.total_ps // idle.occurrences,
-            "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
-            "queued": bool(idle.by_cause_ps.argmax() == WAIT and 2 * idle.queued_ps > idle.by_cause_ps[WAIT]),
-        }
-        for (before, after), idle in ordered
-    ]
+    rows: list[IdleBetweenPrograms] = []
+    for row in merged(IdleBetween, hosts, "total_ps"):
+        by_cause_ps = row["by_cause_ps"]
+        cause = max(by_cause_ps, key=by_cause_ps.__getitem__, default=None)
+        rows.append(
+            {
+                "before": row["before"],
+                "after": row["after"],
+                "count": row["count"],
+                "total_ps": row["total_ps"],
+                "mean_ps": row["total_ps"] // row["count"],
+                "cause": cause,
+                "queued": cause == "wait" and 2 * row["queued_ps"] > by_cause_ps["wait"],
+            }
+        )
+    return rows
 
 
-def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> tuple[RunColumns | None, int]:
+def _runs_of_step(session: SessionView, step: int, device_ids: _DeviceIds) -> tuple[RunColumns | None, int]:
     """The runs of a step and their number; None and 0 if its host is not in memory."""
-    for trace, offset in traces_with_step_offsets(session):
+    for trace, offset in traces_with_step_offsets(session.hosts):
         if 0 <= step - offset < len(find_steps(trace)):
             return _run_columns(trace, step - offset, device_ids)
     return None, 0

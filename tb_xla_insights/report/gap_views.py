@@ -10,18 +10,20 @@ import numpy as np
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.memo import memoised_on
+from tb_xla_insights.analysis.steps.step_times import traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import UNRECORDED
+from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.gap_findings import findings_of_gap, reason_of_gap, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.units import brief_times
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.gaps import Gap
     from tb_xla_insights.schema.gaps_route import (
         ChainLink,
         DeviceStrip,
@@ -44,7 +46,7 @@ _NO_GAP = 15
 """The digit of a bucket without a gap."""
 
 
-def gaps(session: SessionTrace) -> GapsAnswer:
+def gaps(session: SessionView) -> GapsAnswer:
     """The document of `data/gaps`: the report's gaps without chains, each with the findings that explain it
     (`by_finding_ps`) and its `reason`, the finding that the first sentence about it names (see `gap_findings`).
 
@@ -53,11 +55,11 @@ def gaps(session: SessionTrace) -> GapsAnswer:
     host are idle; None for a host with one core. `strip` has per device one hex digit per bucket of the session: the
     cause (index into CLASSES) of most of its gap time, f without any. `findings` has the titles by id. `step_idle` is
     that of all cores, as on the overview; None without whole steps."""
-    return cached_view(session, "gaps", _gaps)
+    return memoised_on(session, "gaps", lambda: _gaps(session))
 
 
-def _gaps(session: SessionTrace) -> GapsAnswer:
-    report = whole_report(session)
+def _gaps(session: SessionView) -> GapsAnswer:
+    report = session.report
     host_of_device = {row["id"]: row["host"] for row in report["devices"]}
     groups: list[GapItem] = []
     recent_groups: dict[tuple[Any, ...], deque[GapItem]] = {}
@@ -130,11 +132,13 @@ def _item_without_cores(
     }
 
 
-def _strip(session: SessionTrace) -> list[DeviceStrip]:
-    edges = np.array([session.duration_ps * bucket // _BUCKETS for bucket in range(_BUCKETS + 1)], np.int64)
+def _strip(session: SessionView) -> list[DeviceStrip]:
+    edges = np.array(
+        [session.hosts.duration_ps * bucket // _BUCKETS for bucket in range(_BUCKETS + 1)], np.int64
+    )
     start, end = edges[:-1], edges[1:]
     rows: list[DeviceStrip] = []
-    for trace in session.traces:
+    for trace in session.hosts.traces:
         all_gaps = find_gaps(trace)
         for number, device in enumerate(trace.devices):
             mask = all_gaps.device == number
@@ -157,7 +161,7 @@ def _is_same_gap(group: GapItem, gap: Gap) -> bool:
     return 10 * (end - start) >= 9 * max(group["duration_ps"], gap["duration_ps"])
 
 
-def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | None = None) -> GapAnswer:
+def gap(session: SessionView, device: str, start_ps: int, other_host: int | None = None) -> GapAnswer:
     """The document of `data/gap`: one gap of the report with its chain, whose events have ids as in `data/event`.
 
     - `by_thread`: its time by class and thread.
@@ -170,13 +174,13 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
       if no other host is requested, or it has no such gap.
 
     Raises InputError if no gap of the device begins at that instant."""
-    all_gaps = cached_view(session, "gap", _gaps_by_start)
+    all_gaps = memoised_on(session, "gap", lambda: _gaps_by_start(session))
     row = all_gaps.get((device, start_ps))
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     host_number, host = next(
         (number, trace.host)
-        for number, trace in session.numbered_traces()
+        for number, trace in session.hosts.numbered_traces()
         if any(device_of_host.id == device for device_of_host in trace.devices)
     )
     chain = [
@@ -191,7 +195,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, other_host: int | Non
     cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [row["duration_ps"]])
     pattern_keys = [_pattern_key(pattern) for pattern in document["patterns"]]
     pattern = pattern_keys.index(_pattern_key(row))
-    report = whole_report(session)
+    report = session.report
     times_by_finding = findings_of_gap(row, host, report)
     findings = {finding["id"]: finding for finding in report["findings"]}
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
@@ -231,13 +235,11 @@ def _pattern_key(gap: Mapping[str, Any]) -> list[Any]:
     return [gap[name] for name in ("before", "after", "inside_run")]
 
 
-def _gap_of_host(
-    session: SessionTrace, gap: Gap, host: str, all_gaps: Sequence[Gap]
-) -> GapOfOtherHost | None:
+def _gap_of_host(session: SessionView, gap: Gap, host: str, all_gaps: Sequence[Gap]) -> GapOfOtherHost | None:
     """The gap of another host in the step of the same number between the same programs, on the core of the same name if
     that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`, the time
     of its chain by event name. None if the host has no such gap."""
-    devices = {row["id"]: row for row in whole_report(session)["devices"]}
+    devices = {row["id"]: row for row in session.report["devices"]}
     matching = [
         row
         for row in all_gaps
@@ -262,9 +264,9 @@ def _gap_of_host(
     }
 
 
-def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
+def _cores_of_hosts(session: SessionView) -> Counter[str]:
     """The number of cores of each host."""
-    return Counter(row["host"] for row in whole_report(session)["devices"])
+    return Counter(row["host"] for row in session.report["devices"])
 
 
 def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
@@ -285,9 +287,13 @@ def _includes_gap(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
-def _gaps_by_start(session: SessionTrace) -> dict[tuple[str, int], Gap]:
+def _gaps_by_start(session: SessionView) -> dict[tuple[str, int], Gap]:
     """Gaps by device and start: those of the report. The report of a session of which chosen hosts are in memory may
     list only the longest gaps; all gaps of these hosts are included as well."""
-    gaps_of_chosen_hosts = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
-    items = [*gaps_of_chosen_hosts, *whole_report(session)["gaps"]["items"]]
+    gaps_of_chosen_hosts = (
+        shifted(Gap, item, 0, offset)
+        for trace, offset in traces_with_step_offsets(session.hosts)
+        for item in gaps_report(trace, all_gaps=True)["items"]
+    )
+    items = [*(gaps_of_chosen_hosts if session.hosts.steps_before else ()), *session.report["gaps"]["items"]]
     return {(item["device"], item["start_ps"]): item for item in items}

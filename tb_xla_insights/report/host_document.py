@@ -19,21 +19,21 @@ from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
 from tb_xla_insights.analysis.launches.early_executions import early_executions_report
 from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
-from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
+from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, scoped_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
-from tb_xla_insights.columns.merge import merged, merged_row
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.schema.launches import Execution, Launching, Program
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.schema.launches import Execution, Program
+from tb_xla_insights.trace.clock import session_start
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import EarlyExecution
@@ -45,68 +45,64 @@ SCHEMA_VERSION = 1
 """Increases if a key changes its meaning or is removed; additional keys do not change it."""
 
 
-def session_head(session: SessionTrace) -> SessionHead:
-    """The report's `session`: times in ps, the epoch time as a decimal string because a double cannot hold it;
-    `description` is the text of the description file beside the capture, None without one."""
-    return {
-        "name": session.name,
-        "path": session.path,
-        "description": read_sidecars(session).description,
-        "start_unix_ns": str(session.start_unix_ns),
-        "duration_ps": session.duration_ps,
-        "hosts": [
-            {"name": trace.host, "file": trace.path, "bytes": trace.file_bytes, "events": len(trace)}
-            for trace in session.traces
-        ],
-    }
-
-
-def session_summary(session: SessionTrace) -> SummaryKeys:
+def session_summary(trace: Trace, name: str, path: str) -> SummaryKeys:
     """The keys that need no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
-    summary = _summary_without_programs(session)
+    summary = _summary_without_programs(trace, name, path)
     # On a CPU scopes are in the programs.
-    summary["environment"]["hlo_scopes"] |= any(programs_have_scopes(trace) for trace in session.traces)
+    summary["environment"]["hlo_scopes"] |= programs_have_scopes(trace)
     return summary
 
 
-def _summary_without_programs(session: SessionTrace) -> SummaryKeys:
+def _summary_without_programs(trace: Trace, name: str, path: str) -> SummaryKeys:
     """The summary without information from compiled programs."""
     return {
-        "session": session_head(session),
-        "environment": environment(session),
-        "diagnostics": [diagnostic.as_json() for diagnostic in _diagnostics(session)],
-        "devices": device_summaries(session),
+        "session": _session_head(trace, name, path),
+        "environment": environment(trace),
+        "diagnostics": [diagnostic.as_json() for diagnostic in _diagnostics(trace)],
+        "devices": device_summaries(trace),
     }
 
 
-def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
+def _session_head(trace: Trace, name: str, path: str) -> SessionHead:
+    """The report's `session`: times in ps, the epoch time as a decimal string because a double cannot hold it;
+    `description` is the text of the description file beside the capture, None without one."""
+    return {
+        "name": name,
+        "path": path,
+        "description": read_sidecars(trace).description,
+        "start_unix_ns": str(session_start([trace.base_unix_ns])),
+        "duration_ps": trace.span_ps[1],
+        "hosts": [{"name": trace.host, "file": trace.path, "bytes": trace.file_bytes, "events": len(trace)}],
+    }
+
+
+def _diagnostics(trace: Trace) -> list[Diagnostic]:
     """The diagnostics of the readers, of the capture's contents, and of the files beside it."""
-    diagnostics = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
-    return [*diagnostics, *sidecar_diagnostics(session)]
+    return [*trace.diagnostics, *diagnose(trace), *partial_diagnostics(trace), *sidecar_diagnostics(trace)]
 
 
 def host_report(
-    session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
+    trace: Trace, name: str, path: str, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> tuple[HostReport, Findings]:
-    """The report of one host alone, and its findings."""
-    sidecars = read_sidecars(session)
+    """The report of one host alone, and its findings. `name` and `path` are the session's."""
+    sidecars = read_sidecars(trace)
     tasks: dict[str, Callable[[], Any]] = {
         # The tasks that take longest come first.
-        "propagation": partial(_propagation, session),
-        "gaps": partial(gaps_report, session, all_gaps),
-        "steps": partial(steps_report, session),
-        "step_idle": partial(step_idle_report, session),
-        "findings": partial(explained_findings, session, sidecars),
-        "executions": partial(execution_rows, session),
-        "programs": partial(program_rows, session),
-        "launching": partial(launching, session),
-        "early_executions": partial(_early_executions, session),
-        "compiles": partial(compiles_report, session, sidecars.causes),
-        "transfers": partial(transfers_report, session),
-        "input_pipeline": partial(input_pipeline_report, session),
-        "collectives": partial(collectives_report, session),
-        "outside_span": partial(outside_span_report, session),
-        "summary": partial(_summary_without_programs, session),
+        "propagation": partial(_propagation, trace),
+        "gaps": partial(gaps_report, trace, all_gaps),
+        "steps": partial(steps_report, trace),
+        "step_idle": partial(step_idle_report, trace),
+        "findings": partial(explained_findings, trace, sidecars),
+        "executions": partial(execution_rows, trace),
+        "programs": partial(program_rows, trace),
+        "launching": partial(launching_report, trace),
+        "early_executions": partial(_early_executions, trace),
+        "compiles": partial(compiles_report, trace, sidecars.causes),
+        "transfers": partial(transfers_report, trace),
+        "input_pipeline": partial(input_pipeline_report, trace),
+        "collectives": partial(collectives_report, trace),
+        "outside_span": partial(outside_span_report, trace),
+        "summary": partial(_summary_without_programs, trace, name, path),
     }
     results = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
@@ -117,7 +113,7 @@ def host_report(
     for item in results["gaps"]["items"]:
         item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= has_scopes
-    summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
+    summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(trace)]
     document: HostReport = {
         "schema": SCHEMA_VERSION,
         **summary,
@@ -134,60 +130,44 @@ def host_report(
         "collectives": results["collectives"],
         "outside_span": results["outside_span"],
         **propagation,
-        "metrics": metrics_document(session),
+        "metrics": metrics_document(trace),
         "recorded": sidecars.recorded,
         "throughput": throughput(results["steps"], sidecars.recorded, samples_per_step),
     }
     return document, findings
 
 
-def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
+def _propagation(trace: Trace) -> tuple[PropagationKeys, bool]:
     """The report's keys about propagation and ops; and whether the capture has scopes: in the names of ops, in the
     instructions that ops call, or, if all devices are derived from host events, in the programs that ran."""
-    document = propagation_report(session)
+    document = propagation_report(trace)
     has_scopes = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    has_scopes |= any(
-        find_ops(trace).working_scopes
-        for trace in session.traces
-        if all(device.from_host_events for device in trace.devices)
-    )
+    if all(device.from_host_events for device in trace.devices):
+        has_scopes |= bool(find_ops(trace).working_scopes)
     annotations = document["annotations"]
     return {
         "annotations": annotations,
-        "propagation": {**document["propagation"], **session_ops(session)},
-        **host_work(session, annotations),
+        "propagation": {**document["propagation"], **scoped_ops(trace)},
+        **host_work(trace, annotations),
     }, has_scopes
 
 
-def execution_rows(session: SessionTrace) -> list[Execution]:
+def execution_rows(trace: Trace) -> list[Execution]:
     """The report's `executions`, with `causes` from a debug log."""
-    causes = causes_by_program(session, read_sidecars(session).executions)
-
-    def of_host(trace: Trace) -> list[Execution]:
-        return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(trace)]
-
-    return merged(Execution, map(of_host, session.traces), "device_ps")
+    causes = causes_by_program(trace, read_sidecars(trace).executions)
+    return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(trace)]
 
 
-def program_rows(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
+def program_rows(trace: Trace, devices: Collection[str] | None = None) -> list[Program]:
     """The report's `programs`, with `causes` from a debug log; `devices` (ids) restricts them to the runs on these."""
-    causes = causes_by_program(session, read_sidecars(session).executions)
-
-    def of_host(trace: Trace) -> list[Program]:
-        return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(trace, devices)]
-
-    return merged(Program, map(of_host, session.traces), "device_ps")
+    causes = causes_by_program(trace, read_sidecars(trace).executions)
+    return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(trace, devices)]
 
 
-def launching(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
-    """The report's `launching`; `devices` (ids) restricts it to the runs on these."""
-    return merged_row(Launching, (launching_report(trace, devices) for trace in session.traces))
-
-
-def _early_executions(session: SessionTrace) -> list[EarlyExecution]:
+def _early_executions(trace: Trace) -> list[EarlyExecution]:
     """The report's `early_executions`, with `cause` and `frame` from a debug log."""
-    blocks = blocks_of_early_executions(session, read_sidecars(session).executions)
+    blocks = blocks_of_early_executions(trace, read_sidecars(trace).executions)
     return [
         {**row, "cause": block.cause if block else None, "frame": block.frame if block else None}
-        for row, block in zip(early_executions_report(session), blocks, strict=True)
+        for row, block in zip(early_executions_report(trace), blocks, strict=True)
     ]

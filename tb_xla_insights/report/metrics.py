@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.sidecars import (
 from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.sidecars import read_sidecars
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import (
@@ -54,7 +54,7 @@ _NOUNS = {
 }
 
 
-def metrics_document(session: SessionTrace) -> MetricsPart | None:
+def metrics_document(trace: Trace) -> MetricsPart | None:
     """The report's `metrics`; None without a metrics report, an explanation or a log.
 
     `file`, `counters`, `cleared` (whether torch.compile cleared most counters), `metrics` (by name: `samples`, `total`
@@ -63,7 +63,7 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
     trace side by side. `dynamo` is an explanation of torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs,
     `advice` is the advice in them, and `unread` has the lines that were not understood.
     """
-    sidecars = read_sidecars(session)
+    sidecars = read_sidecars(trace)
     if not sidecars.files:
         return None
     report, breaks = sidecars.metrics, sidecars.breaks
@@ -75,9 +75,9 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
         "fallbacks": report.fallbacks() if report else {},
         "figures": _figures(report) if report else None,
         "difference": _difference(sidecars),
-        "against_trace": against_trace(session),
+        "against_trace": against_trace(trace),
         "dynamo": _explanation(breaks) if breaks else None,
-        "debug": _debug_log(session, sidecars),
+        "debug": _debug_log(trace, sidecars),
         "advice": sidecars.advice,
         "files": sidecars.files,
         "unread": [line.as_json() for line in sidecars.unread],
@@ -130,13 +130,13 @@ def _difference(sidecars: Sidecars) -> MetricsDifference | None:
     }
 
 
-def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
+def against_trace(trace: Trace) -> list[MetricsAgainstTrace]:
     """Counts of operations in a metrics report and in the trace: `operation`, `metrics` (None: not in the report),
     `since_earlier_report` (the count since the report from before the trace; None without one) and `trace`. Operations
     that occur in neither have no row. A report covers at least the capture of its own process, so `agrees` is false if
-    it counts less than the host with the lowest count."""
-    sidecars = read_sidecars(session)
-    if sidecars.metrics is None or not session.traces:
+    it counts less."""
+    sidecars = read_sidecars(trace)
+    if sidecars.metrics is None:
         return []
     difference = sidecars.metrics.since(sidecars.before) if sidecars.before else None
     rows: list[MetricsAgainstTrace] = []
@@ -144,57 +144,57 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
         total = sidecars.metrics.samples(*names)
         count_since = difference.samples(*names) if difference else None
         reported = total if count_since is None else count_since
-        counts = _counts_by_host(session, operation)
-        if total is not None or any(counts):
+        in_trace = _count(trace, operation)
+        if total is not None or in_trace:
             rows.append(
                 {
                     "operation": operation,
                     "metrics": total,
                     "since_earlier_report": count_since,
-                    "trace": sum(counts),
-                    "agrees": reported is None or reported >= min(counts),
+                    "trace": in_trace,
+                    "agrees": reported is None or reported >= in_trace,
                 }
             )
     return rows
 
 
-def _counts_by_host(session: SessionTrace, operation: str) -> list[int]:
-    """The count of `operation` in the trace of each host."""
+def _count(trace: Trace, operation: str) -> int:
+    """The count of `operation` in the trace."""
     if operation == "compile":
         # A report counts a compilation when it is finished.
-        return [int((find_compilations(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
+        return int((find_compilations(trace).cut & UNFINISHED == 0).sum())
     if operation == "execute":
-        return [len(find_launches(trace)) for trace in session.traces]
+        return len(find_launches(trace))
     direction = 0 if operation == "to_device" else 1
-    return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
+    return int((find_transfers(trace).direction == direction).sum())
 
 
-def _debug_log(session: SessionTrace, sidecars: Sidecars) -> DebugLog | None:
+def _debug_log(trace: Trace, sidecars: Sidecars) -> DebugLog | None:
     """The numbers of `compilations` and `executions` in the logs, and of those in the trace that the logs explain."""
     if not sidecars.compilations and not sidecars.executions:
         return None
-    hashes = [graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph]
+    hashes = [graph for graph in find_compilations(trace).graph_hash if graph]
     blocks = [*sidecars.compilations, *sidecars.executions]
     return {
         "compilations": len(sidecars.compilations),
         "executions": len(sidecars.executions),
         "graphs": len({block.graph for block in blocks if block.graph}),
         "joined_compiles": sum(graph in sidecars.causes for graph in hashes),
-        "joined_executions": len(match_logged_executions(session, sidecars.executions)),
+        "joined_executions": len(match_logged_executions(trace, sidecars.executions)),
     }
 
 
-def sidecar_diagnostics(session: SessionTrace) -> list[Diagnostic]:
+def sidecar_diagnostics(trace: Trace) -> list[Diagnostic]:
     """Diagnostics about contradictions between sidecar files and trace, and about lines that are not understood."""
-    sidecars = read_sidecars(session)
-    disagreements = _disagreements(session) if sidecars.files else ()
+    sidecars = read_sidecars(trace)
+    disagreements = _disagreements(trace) if sidecars.files else ()
     return [*disagreements, *_unread_lines(sidecars)] if sidecars.files or sidecars.unread else []
 
 
-def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
-    sidecars = read_sidecars(session)
+def _disagreements(trace: Trace) -> Iterator[Diagnostic]:
+    sidecars = read_sidecars(trace)
     file = sidecars.metrics.file if sidecars.metrics else ""
-    for row in against_trace(session):
+    for row in against_trace(trace):
         if not row["agrees"]:
             singular, plural_noun = _NOUNS[row["operation"]]
             count_since = row["since_earlier_report"]
@@ -224,14 +224,14 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             f"({extractions}), so all but {' and '.join(sorted(PRESERVED_COUNTERS))} "
             "count only the time after the last extraction. Metrics with samples are complete.",
         )
-    yield from _log_disagreements(session, sidecars)
+    yield from _log_disagreements(trace, sidecars)
 
 
-def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Diagnostic]:
+def _log_disagreements(trace: Trace, sidecars: Sidecars) -> Iterator[Diagnostic]:
     blocks = [*sidecars.compilations, *sidecars.executions]
     names = list(dict.fromkeys(block.file for block in blocks))
     files_cover = f"{', '.join(names)} {'covers' if len(names) == 1 else 'cover'}"
-    compiled = {graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph}
+    compiled = {graph for graph in find_compilations(trace).graph_hash if graph}
     explained = compiled & set(sidecars.causes)
     if sidecars.compilations and compiled and len(explained) < len(compiled):
         graphs, meaning = (
@@ -244,14 +244,8 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
             "info" if explained else "warning",
             f"{files_cover} {graphs} compiled in the capture: {meaning}.",
         )
-    launches = sum(len(find_launches(trace)) for trace in session.traces)
-    one_host = len(session.traces) == 1
-    if (
-        one_host
-        and sidecars.executions
-        and launches
-        and not match_logged_executions(session, sidecars.executions)
-    ):
+    launches = len(find_launches(trace))
+    if sidecars.executions and launches and not match_logged_executions(trace, sidecars.executions):
         yield Diagnostic(
             "debug_log_disagrees",
             "info",

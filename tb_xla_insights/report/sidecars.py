@@ -24,7 +24,7 @@ from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.files.paths import absolute, decoded, is_web_address
 from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import byte_size, count
 
 if TYPE_CHECKING:
@@ -51,28 +51,28 @@ class _TextFile(NamedTuple):
     is_cut: bool
 
 
-def read_sidecars(session: SessionTrace) -> Sidecars:
-    """Reads the sidecar files of a session's captures, once per session. Problems with these files are no errors, since
+def read_sidecars(trace: Trace) -> Sidecars:
+    """Reads the sidecar files of a capture, once per trace. Problems with these files are no errors, since
     the user did not ask for them; they are reported in `unread`.
 
     A file's format is found by its content, whatever its name; only DESCRIPTION_FILE and RECORD_FILE are found by name.
     Names that begin with `metrics_report` and `dynamo_explain` come first, and the first file of each format counts. If
     there are several metrics reports, one whose name has the word before (start, begin, pre) is from before the trace.
     Blocks of debug logs, and the guards in logs of torch.compile, are collected from all files."""
-    cache = vars(session)
+    cache = vars(trace)
     if "_sidecars" not in cache:
-        cache["_sidecars"] = _read(session)
+        cache["_sidecars"] = _read(trace.path)
     sidecars: Sidecars = cache["_sidecars"]
     return sidecars
 
 
-def _read(session: SessionTrace) -> Sidecars:
+def _read(capture: str) -> Sidecars:
     contents: list[_Contents] = []
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
     unread: list[UnparsedLine] = []
-    for file in _text_files(session, unread):
+    for file in _text_files(capture, unread):
         if file.name == RECORD_FILE:
             from tb_xla_insights.report.record_text import parse_record  # few captures have this file
 
@@ -160,10 +160,10 @@ def _description(text: str) -> str | None:
     return f"{line[:_MAX_DESCRIPTION_CHARS]}…" if len(line) > _MAX_DESCRIPTION_CHARS else line or None
 
 
-def _text_files(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
+def _text_files(capture: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
     """Iterates over the files of all directories. Adds those that cannot be read to `unread`."""
     remaining, last_name = _MAX_TOTAL_CHARS, ""
-    for directory in _directories(trace.path for trace in session.traces):
+    for directory in _directories([capture]):
         with suppress(Exception):  # each file system raises its own exceptions
             for file in _read_directory(directory, unread):
                 if remaining <= 0:

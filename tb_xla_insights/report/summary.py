@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.host_tables import HostTables, host_tables
 from tb_xla_insights.report.step_rows import StepRows
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.report import HostReport
@@ -20,23 +21,29 @@ if TYPE_CHECKING:
 class HostSummary:
     """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 if the file records no
     epoch. `document` and `findings`: the report of this host alone. `collectives`: its collectives, for the comparison
-    of hosts."""
+    of hosts; `tables`: its tables for views, None unless they are wanted."""
 
     host: str
     base_unix_ns: int
     document: HostReport
     findings: Findings
     collectives: HostCollectives
+    tables: HostTables | None = None
 
 
 def summarise(
-    trace: Trace, name: str, path: str, all_gaps: bool = False, samples_per_step: float | None = None
+    trace: Trace,
+    name: str,
+    path: str,
+    all_gaps: bool = False,
+    samples_per_step: float | None = None,
+    with_tables: bool = False,
 ) -> HostSummary:
     """Summarises one host; `name` and `path` are the session's. Times count from the trace's own zero.
 
     Reads the files beside the capture (`report.sidecars`).
     """
-    session = SessionTrace(name, path, [trace])
-    document, findings = host_report(session, all_gaps, samples_per_step)
+    document, findings = host_report(trace, name, path, all_gaps, samples_per_step)
     document["steps"] = StepRows.from_rows(document["steps"])
-    return HostSummary(trace.host, trace.base_unix_ns, document, findings, host_collectives(trace))
+    tables = host_tables(trace) if with_tables else None
+    return HostSummary(trace.host, trace.base_unix_ns, document, findings, host_collectives(trace), tables)

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.analysis.idle.busy import merge_stalls
+from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.device_columns import (
     MAX_EXACT_ROWS,
     common_unit_ps,
@@ -22,8 +22,7 @@ from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.input_text import input_sentences
-from tb_xla_insights.report.view_data import view_data_of_hosts
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.report.session_view import SessionView
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import FindingGroup, GroupedFinding, Overview, StepColumns
@@ -48,7 +47,7 @@ _STEP_COLUMNS = (
 )  # fmt: skip
 
 
-def overview(session: SessionTrace) -> Overview:
+def overview(session: SessionView) -> Overview:
     """The document of `data/overview`.
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
@@ -60,12 +59,12 @@ def overview(session: SessionTrace) -> Overview:
     - the report's `input_pipeline`, `transfers` and `mistakes`, its `collectives` and the `stalls` of all
       devices (see `_longest`), and `counts`.
     """
-    return cached_view(session, "overview", _overview)
+    return memoised_on(session, "overview", lambda: _overview(session))
 
 
-def _overview(session: SessionTrace) -> Overview:
-    report = whole_report(session)
-    hosts_in_memory = {trace.host for trace in session.traces}
+def _overview(session: SessionView) -> Overview:
+    report = session.report
+    hosts_in_memory = {trace.host for trace in session.hosts.traces}
     steps, idle = report["steps"], report["step_idle"]
     shown_steps = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
     shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_STEPS_WITHOUT_HOSTS]
@@ -78,9 +77,11 @@ def _overview(session: SessionTrace) -> Overview:
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "cut_count": sum(view_data_of_hosts(session, "partial_steps")),
+            "cut_count": sum(host.partial_steps for host in session.results.tables),
             "columns": _step_columns(shown_steps),
-            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown_steps]),
+            "work": step_work_intervals(
+                session.hosts, MAX_WORK_INTERVALS, [step["index"] for step in shown_steps]
+            ),
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
@@ -125,10 +126,10 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [*listed_rows, {"op": None, "summed_ops": len(other_rows)} | sums]
 
 
-def counts(session: SessionTrace) -> ViewCounts:
+def counts(session: SessionView) -> ViewCounts:
     """The document of `data/counts`, the numbers beside the names of the views: gaps, programs that ran, compilations
     after the warm-up, lost annotations."""
-    report = whole_report(session)
+    report = session.report
     return {
         "gaps": report["gaps"]["count"],
         "executions": len(report["programs"]),

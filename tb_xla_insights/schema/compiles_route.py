@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.columns.rules import entries, first, key, total, union
 from tb_xla_insights.schema.launches import Compile
 from tb_xla_insights.schema.route_parts import PartialAnswer
 from tb_xla_insights.schema.texts import MetricsAgainstTrace
@@ -29,17 +30,17 @@ class CompileRow(Compile):
 class GraphRow(TypedDict):
     """A graph, and the steps in which it was compiled or ran."""
 
-    graph: str
+    graph: Annotated[str, key]
     """Name of the graph."""
-    module: str | None
+    module: Annotated[str | None, first]
     """Name of its module; `null` if not recorded."""
-    program_ids: list[str]
+    program_ids: Annotated[list[str], union(int)]
     """Ids of its programs."""
-    compiles: int
+    compiles: Annotated[int, total]
     """Number of compilations."""
-    cost_ps: int
+    cost_ps: Annotated[int, total]
     """Time of the compilations."""
-    steps: dict[str, Literal["compiled", "run"]]
+    steps: Annotated[dict[str, Literal["compiled", "run"]], entries]
     """By index of a step (as text), whether the graph was compiled in it or only ran."""
 
 

@@ -17,6 +17,7 @@ from playwright.sync_api import Page, Route, expect
 from tb_xla_insights import load
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.gap_views import gap, gaps
+from tb_xla_insights.report.session_view import SessionView
 
 
 @pytest.fixture(scope="session")
@@ -338,8 +339,8 @@ def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None
 def test_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: Page, dynamo: str) -> None:
     """The two differ: the driving thread is in an annotation while another thread launches."""
     capture = session(demo("synthetic_dynamo_issue_dynamo"))
-    [longest, *_] = gaps(capture)["items"]
-    answer = gap(capture, longest["device"], longest["start_ps"])
+    [longest, *_] = gaps(SessionView(capture))["items"]
+    answer = gap(SessionView(capture), longest["device"], longest["start_ps"])
     chain_ps: dict[str, int] = {}
     for piece in answer["chain"]:
         name = label(piece["class"])

@@ -29,6 +29,7 @@ from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
@@ -153,8 +154,8 @@ def check_faces(session: SessionTrace, pick: Random) -> Iterator[str]:
     assert not session.duration_ps or sum(answer["by_class_ps"].values()) == answer["duration_ps"]
     json_bytes(answer)
     baseline = valid_session()
-    pair = (session, baseline) if pick.random() < 0.5 else (baseline, session)
-    comparison = comparison_view(*pair)
+    first, second = (session, baseline) if pick.random() < 0.5 else (baseline, session)
+    comparison = comparison_view(SessionView(first), SessionView(second))
     json_bytes(comparison)
     print_comparison(out, comparison)
     yield from features_of(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from copy import copy
 from functools import cache
 from random import Random
 from typing import Any
@@ -61,11 +62,10 @@ def make_text(pick: Random) -> bytes:
 def check_text(data: bytes) -> Iterator[str]:
     """Checks that a report can be written whatever the sidecar file contains."""
     folder = scratch() / "usual"
-    template = _cached_session()
+    session = _fresh_session()
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).write_bytes(data)
-    session = SessionTrace(template.name, template.path, template.traces)
-    sidecars = read_sidecars(session)
+    sidecars = read_sidecars(session.traces[0])
     report = session_report(session)
     json.loads(json_bytes(report))
     yield f"metrics {sidecars.metrics is not None}"
@@ -75,6 +75,12 @@ def check_text(data: bytes) -> Iterator[str]:
     yield from (f"findings {row['id']}" for row in report["findings"])
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).unlink()
+
+
+def _fresh_session() -> SessionTrace:
+    """A session that has not read its sidecar files: a trace caches their contents."""
+    template = _cached_session()
+    return SessionTrace(template.name, template.path, [copy(trace) for trace in template.traces])
 
 
 @cache
@@ -144,10 +150,10 @@ def _steps(path: str) -> SessionSteps:
 
 
 def _check_record(data: bytes) -> Iterator[str]:
-    template = _cached_session()
+    session = _fresh_session()
     path = scratch() / "usual" / RECORD_FILE
     path.write_bytes(data)
-    report = session_report(SessionTrace(template.name, template.path, template.traces))
+    report = session_report(session)
     path.unlink()
     json.loads(json_bytes(report))
     print_report(printer(), report)

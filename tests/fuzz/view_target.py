@@ -18,11 +18,13 @@ from werkzeug.wrappers import Response
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -111,9 +113,9 @@ class _Listing:
 def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
     """Checks that every request about a hostile session is answered in JSON, or refused in one line."""
     files = SessionFiles("session", session.path, ())
-    loaded = LoadedHosts(files, session, Timeline(session))
+    loaded = LoadedHosts(files, SessionView(session), Timeline(session))
     listing = cast(Listing, _Listing(files))
-    routes = Routes(listing, Store(listing, lambda _: loaded)).gets()
+    routes = Routes(listing, Store(listing, lambda _: OpenedSession(files, whole=loaded))).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
     valid = valid_values(head)
     if pick.random() < 0.3:

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.launches.early_executions import find_early_execut
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
 from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.sidecars import DebugLogBlock
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Cause
@@ -37,26 +37,19 @@ _REQUESTS_IN_CAUSES = {
 }
 
 
-def match_logged_executions(
-    session: SessionTrace, blocks: Sequence[DebugLogBlock]
-) -> dict[int, DebugLogBlock]:
+def match_logged_executions(trace: Trace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
     """Returns, by launch (see `find_launches`), the log's execution, or one with the same graph, cause and innermost
-    frame.
-
-    Empty if the log does not fit the trace, and for sessions of several hosts, because the log does not record its
-    host.
-    """
-    cached = vars(session).get("_logged_executions")
+    frame. Empty if the log does not fit the trace."""
+    cached = vars(trace).get("_logged_executions")
     if cached is None or cached[0] is not blocks:
-        cached = vars(session)["_logged_executions"] = blocks, _match_executions(session, blocks)
+        cached = vars(trace)["_logged_executions"] = blocks, _match_executions(trace, blocks)
     executions: dict[int, DebugLogBlock] = cached[1]
     return executions
 
 
-def _match_executions(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
-    if len(session.traces) != 1 or not blocks or any(block.graph is None for block in blocks):
+def _match_executions(trace: Trace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
+    if not blocks or any(block.graph is None for block in blocks):
         return {}
-    [trace] = session.traces
     launches = find_launches(trace)
     lazy = np.flatnonzero(launches.kind == LAZY)
     # Only some versions log dynamo's executions.
@@ -155,12 +148,12 @@ def _distance_to_last(values: Int32) -> Int64:
     return distances
 
 
-def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
+def causes_by_program(trace: Trace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
     """Returns, by program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, the most
     frequent cause first."""
     counts: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
-    for launch, block in match_logged_executions(session, blocks).items():
-        launches = find_launches(session.traces[0])
+    launches = find_launches(trace)
+    for launch, block in match_logged_executions(trace, blocks).items():
         name = launches.programs[int(launches.program[launch])].name
         counts.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
     return {
@@ -172,14 +165,8 @@ def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) ->
     }
 
 
-def blocks_of_early_executions(
-    session: SessionTrace, blocks: Sequence[DebugLogBlock]
-) -> list[DebugLogBlock | None]:
+def blocks_of_early_executions(trace: Trace, blocks: Sequence[DebugLogBlock]) -> list[DebugLogBlock | None]:
     """Returns the log's execution of each early execution, in the order of `early_executions_report`; None if
     unknown."""
-    executions = match_logged_executions(session, blocks)
-    return [
-        executions.get(launch)
-        for trace in session.traces
-        for launch in find_early_executions(trace).launch.tolist()
-    ]
+    executions = match_logged_executions(trace, blocks)
+    return [executions.get(launch) for launch in find_early_executions(trace).launch.tolist()]

@@ -11,8 +11,8 @@ from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, fin
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Compile, GraphChange, NearestGraph
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _MAX_LISTED_DIFFERENCES = 20
 
 
-def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
-    """The report's `compiles`, of all hosts in order of time.
+def compiles_report(trace: Trace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
+    """The report's `compiles`, in order of time.
 
     `step` is an index into the report's `steps`, `step_number` that step's number. `graph` is the graph's hash, else
     the module's name. `graphs_of_same_name` lists the other graphs whose modules have the same name: graphs compiled in
@@ -31,58 +31,56 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     `change`, `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a sentence. `same_hlo`:
     whether the nearest graph's HLO is the same; None if there is no nearest graph."""
     rows: list[Compile] = []
-    for host, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
-        diffs, names = find_graph_diffs(trace), _names_by_id(trace)
-        for index, event in enumerate(compilations.row.tolist()):
-            step, program = int(compilations.step[index]), int(compilations.program[index])
-            logged = (causes or {}).get(compilations.graph_hash[index] or "", {})
-            rows.append(
-                {
-                    "start_ps": int(compilations.start_ps[index]),
-                    "duration_ps": int(compilations.duration_ps[index]),
-                    "cut": CUTS[compilations.cut[index]],
-                    "host": trace.host,
-                    "step": step + offset if step >= 0 else None,
-                    "step_number": steps[step].number if step >= 0 else None,
-                    "module": compilations.module[index],
-                    "graph_hash": compilations.graph_hash[index],
-                    "graph": compilations.graph(index),
-                    "program_id": (launches.programs[program].id or None) if program >= 0 else None,
-                    "warm_up": bool(compilations.warm_up[index]),
-                    "annotation": enclosing_path(trace, int(compilations.annotation[index])),
-                    "cause": logged.get("cause"),
-                    "frame": logged.get("frame"),
-                    "frames": logged.get("frames", []),
-                    **_difference(diffs[index], names),
-                    "graphs_of_same_name": [],
-                    "event": f"{host}.{event}",
-                    "idle_ps": {
-                        device.id: time
-                        for device, time in zip(
-                            trace.devices, idle_time_per_compilation(trace)[index].tolist(), strict=True
-                        )
-                        if time
-                    },
-                }
-            )
-    graphs_by_module = _graphs_by_module(session, rows)
+    compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
+    diffs, names = find_graph_diffs(trace), _names_by_id(trace)
+    for index, event in enumerate(compilations.row.tolist()):
+        step, program = int(compilations.step[index]), int(compilations.program[index])
+        logged = (causes or {}).get(compilations.graph_hash[index] or "", {})
+        rows.append(
+            {
+                "start_ps": int(compilations.start_ps[index]),
+                "duration_ps": int(compilations.duration_ps[index]),
+                "cut": CUTS[compilations.cut[index]],
+                "host": trace.host,
+                "step": step if step >= 0 else None,
+                "step_number": steps[step].number if step >= 0 else None,
+                "module": compilations.module[index],
+                "graph_hash": compilations.graph_hash[index],
+                "graph": compilations.graph(index),
+                "program_id": (launches.programs[program].id or None) if program >= 0 else None,
+                "warm_up": bool(compilations.warm_up[index]),
+                "annotation": enclosing_path(trace, int(compilations.annotation[index])),
+                "cause": logged.get("cause"),
+                "frame": logged.get("frame"),
+                "frames": logged.get("frames", []),
+                **_difference(diffs[index], names),
+                "graphs_of_same_name": [],
+                "event": f"0.{event}",
+                "idle_ps": {
+                    device.id: time
+                    for device, time in zip(
+                        trace.devices, idle_time_per_compilation(trace)[index].tolist(), strict=True
+                    )
+                    if time
+                },
+            }
+        )
+    graphs_by_module = _graphs_by_module(trace, rows)
     for row in rows:
         row["graphs_of_same_name"] = sorted(graphs_by_module.get(row["module"] or "", set()) - {row["graph"]})
     return sorted(rows, key=lambda row: row["start_ps"])
 
 
-def _graphs_by_module(session: SessionTrace, rows: list[Compile]) -> dict[str, set[str]]:
+def _graphs_by_module(trace: Trace, rows: list[Compile]) -> dict[str, set[str]]:
     """Returns, by module name, the graphs that were compiled (`rows`), and those that only ran."""
     graphs: dict[str, set[str]] = {}
     compiled_ids = {(row["module"], row["program_id"]) for row in rows}
     for row in rows:
         if row["module"] and row["graph"]:
             graphs.setdefault(row["module"], set()).add(row["graph"])
-    for trace in session.traces:
-        for module, id_ in find_launches(trace).programs:
-            if id_ and module in graphs and (module, id_) not in compiled_ids:
-                graphs[module].add(f"{module}({id_})")
+    for module, id_ in find_launches(trace).programs:
+        if id_ and module in graphs and (module, id_) not in compiled_ids:
+            graphs[module].add(f"{module}({id_})")
     return graphs
 
 

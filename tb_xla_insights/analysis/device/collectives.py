@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import Collective
@@ -136,25 +136,24 @@ def _kind_index(name: str) -> int:
     return -1 if kind is None else COLLECTIVE_KINDS.index(kind)
 
 
-def collectives_report(session: SessionTrace) -> list[Collective]:
+def collectives_report(trace: Trace) -> list[Collective]:
     """The report's `collectives`: a row per op name and kind, summed over all devices, most time first. Times are own
     times; `count` counts the start and done ops of an asynchronous collective separately."""
     sums: dict[tuple[str, str], list[int]] = {}
-    for trace in session.traces:
-        for index, device in enumerate(trace.devices):
-            collectives = find_collectives(trace, index)
-            names = device.ops.name[collectives.op]
-            row_of_op = names.astype(np.int64) * len(COLLECTIVE_KINDS) + collectives.kind
-            row_keys, row, counts = np.unique(row_of_op, return_inverse=True, return_counts=True)
-            times = np.zeros((2, len(row_keys)), np.int64)
-            np.add.at(times[0], row, collectives.duration_ps)
-            np.add.at(times[1], row, collectives.exposed_ps)
-            for row_key, *row_sums in zip(row_keys.tolist(), counts.tolist(), *times.tolist(), strict=True):
-                name, kind = divmod(row_key, len(COLLECTIVE_KINDS))
-                total = sums.setdefault(
-                    (instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]), [0, 0, 0]
-                )
-                total[:] = map(sum, zip(total, row_sums, strict=True))
+    for index, device in enumerate(trace.devices):
+        collectives = find_collectives(trace, index)
+        names = device.ops.name[collectives.op]
+        row_of_op = names.astype(np.int64) * len(COLLECTIVE_KINDS) + collectives.kind
+        row_keys, row, counts = np.unique(row_of_op, return_inverse=True, return_counts=True)
+        times = np.zeros((2, len(row_keys)), np.int64)
+        np.add.at(times[0], row, collectives.duration_ps)
+        np.add.at(times[1], row, collectives.exposed_ps)
+        for row_key, *row_sums in zip(row_keys.tolist(), counts.tolist(), *times.tolist(), strict=True):
+            name, kind = divmod(row_key, len(COLLECTIVE_KINDS))
+            total = sums.setdefault(
+                (instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]), [0, 0, 0]
+            )
+            total[:] = map(sum, zip(total, row_sums, strict=True))
     rows: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in sums.items()

@@ -25,7 +25,6 @@ from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.tracing import tracing_bound
 from tb_xla_insights.analysis.findings.worth import (
-    NO_MISTAKES,
     has_nothing_to_fix,
     mistakes_report,
     rank_findings,
@@ -33,7 +32,7 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.host.script_frames import code_within
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Trace
 
 __all__ = ["Finding", "Findings", "Window", "explained_findings", "find_findings"]
 
@@ -50,13 +49,13 @@ _MAX_FUNCTIONS = 3
 """The maximum number of functions in a finding's `code`."""
 
 
-def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> list[Finding]:
-    """The findings of a session of one host in order (see `worth.sort_findings`).
+def find_findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> list[Finding]:
+    """The findings of a host in order (see `worth.sort_findings`).
 
     No idle time counts for two host findings, so that their costs never exceed the starved gaps. `device_bound` is
     included only if no mistake or limit is worth a warning (see `has_nothing_to_fix`).
     """
-    return _findings_of(Facts(session, sidecars))
+    return _findings_of(Facts(trace, sidecars))
 
 
 def _findings_of(facts: Facts) -> list[Finding]:
@@ -82,14 +81,12 @@ def _findings_of(facts: Facts) -> list[Finding]:
 
 
 def explained_findings(
-    session: SessionTrace, sidecars: Sidecars = NO_SIDECARS
+    trace: Trace, sidecars: Sidecars = NO_SIDECARS
 ) -> tuple[Findings, dict[tuple[str, int], dict[str, int]]]:
-    """The findings of a session of one host or none, without their fixes, and the part of each gap that they explain
-    (see `Ledger.explained_by`)."""
-    if not session.traces:
-        return Findings([], NO_MISTAKES), {}
-    facts = Facts(session, sidecars)
+    """The findings of a host, without their fixes, and the part of each gap that they explain (see
+    `Ledger.explained_by`)."""
+    facts = Facts(trace, sidecars)
     found = _findings_of(facts)
-    mistakes = mistakes_report(session.traces[0], found)
+    mistakes = mistakes_report(trace, found)
     # Fixes hold times of all runs, and only the replay needs them.
     return Findings([replace(finding, fix=None) for finding in found], mistakes), facts.ledger.explained_by()

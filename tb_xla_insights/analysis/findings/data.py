@@ -59,7 +59,7 @@ def input_bound(facts: Facts) -> Finding | None:
     trace, taken_ps, inputs = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
     infeed_ps, idle_ps = inputs.infeed_ps, int(taken_ps.sum())
     cost = idle_ps + infeed_ps
-    pipeline = input_pipeline_report(facts.session)
+    pipeline = input_pipeline_report(facts.trace)
     batches = pipeline["batches"]
     if not cost and not batches:
         return None
@@ -175,7 +175,7 @@ an optimizer sends a few constants; a script that sends its samples one by one s
 
 def _many_transfers_text(facts: Facts) -> str:
     """`Pack the 128 transfers of a step (64.0 kB) into a few: …`; empty if a step has few transfers."""
-    to_device = transfers_report(facts.session)["to_device"]
+    to_device = transfers_report(facts.trace)["to_device"]
     number, size = to_device["per_step"], to_device["bytes_per_step"]
     if not number or number < _MANY_TRANSFERS:
         return ""
@@ -200,7 +200,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
     taken_ps, cost = to_device_ps + from_device_ps, send_ps + read_ps
     if not cost:
         return None
-    transfers, steps = transfers_report(facts.session), facts.affected_steps(taken_ps)
+    transfers, steps = transfers_report(facts.trace), facts.affected_steps(taken_ps)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, frequency = send_ps >= read_ps, facts.frequency_of(steps)
     is_per_step = frequency in ("every_step", "some_steps")

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_time
 
 
@@ -41,12 +41,10 @@ class Mean:
 class Facts:
     """The inputs of one host's findings: its ledger of idle time, and what their texts need."""
 
-    def __init__(self, session: SessionTrace, sidecars: Sidecars) -> None:
-        """`session` has one host; `report.merge` merges the findings of several."""
-        self.session = session
+    def __init__(self, trace: Trace, sidecars: Sidecars) -> None:
+        self.trace = trace
         self.sidecars = sidecars
-        (self.trace,) = session.traces
-        self.ledger = Ledger(self.trace)
+        self.ledger = Ledger(trace)
 
     @cached_property
     def span_ps(self) -> int:
@@ -83,7 +81,7 @@ class Facts:
     @cached_property
     def framework(self) -> str:
         """The framework's name in the report's `environment`."""
-        return framework_of(self.session)
+        return framework_of(self.trace)
 
     @cached_property
     def words(self) -> Words:

@@ -74,7 +74,7 @@ def early_sync(facts: Facts) -> Finding | None:
         f"{'an execution runs' if count == 1 else f'{count} executions run'} part of the graph early; "
         f"{facts.idle_text(taken_ps, frequency)} after {'it' if count == 1 else 'them'}"
     )
-    blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
+    blocks = blocks_of_early_executions(facts.trace, facts.sidecars.executions)
     frame = most_common(
         block.frame for block, is_included in zip(blocks, is_early_sync, strict=True) if block and is_included
     )

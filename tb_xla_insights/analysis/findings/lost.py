@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fit
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.path_names import short_names
-from tb_xla_insights.analysis.propagation.report import session_coverage, session_lost
+from tb_xla_insights.analysis.propagation.report import capture_coverage, reported_lost
 from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
@@ -36,12 +36,11 @@ _CHANGES = {
 def annotations_not_propagated(facts: Facts) -> Finding | None:
     """Annotations that lead to no device work although the user would expect it. They cost no time. Annotations without
     ops of their own are listed in the evidence, but cause no finding."""
-    session = facts.session
-    lost = session_lost(session)
+    lost = reported_lost(facts.trace)
     reasons = [reason for reason in _REPORTED_REASONS if reason in lost.values()]
     if not reasons:
         return None
-    coverage = session_coverage(session)
+    coverage = capture_coverage(facts.trace)
     unexplained_ps = coverage["bare_ps"] + coverage["none_ps"]
     main_reason = reasons[0]
     lost_paths = [path for path, reason in lost.items() if reason in _REPORTED_REASONS]

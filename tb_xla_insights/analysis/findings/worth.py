@@ -257,17 +257,6 @@ def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
     )
 
 
-NO_MISTAKES: Mistakes = {
-    "count": 0,
-    "step_ps": None,
-    "usual_step_ps": None,
-    "step_if_fixed_ps": None,
-    "step_without_limit_ps": None,
-    "gain": None,
-}
-"""The report's `mistakes` where there is no host."""
-
-
 def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     """The report's `mistakes`: `count`, the number of significant mistakes; `step_ps`, the mean step; `usual_step_ps`;
     `step_if_fixed_ps`, the step without all mistakes, from one replay; `gain`, the share of the mean step that this

@@ -34,7 +34,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.columns.weighted import weighted_mean
 from tb_xla_insights.trace.device import NestedIntervals
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool
     return "driving_thread" if has_waits else None
 
 
-def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
-    """The report's `input_pipeline`, over all hosts.
+def input_pipeline_report(trace: Trace) -> InputPipelinePart:
+    """The report's `input_pipeline`.
 
     `wait_ps`: how long the driving threads load or wait for batches. `idle_ps`: how long devices are idle meanwhile in
     starved gaps, or in infeed in other gaps; `share`: its share of their spans. `load_ps`, `load_hidden`: time of
@@ -182,8 +182,8 @@ def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     `unknown` if nothing recorded shows loading or no device recorded work. `late_hosts`: hosts that hold up others by
     loading; empty until the hosts are compared.
     """
-    span_ps = sum(end - start for start, end in (device.span_ps for device in session.devices))
-    return merge_input_pipelines([_host_row(trace) for trace in session.traces], span_ps)
+    span_ps = sum(end - start for start, end in (device.span_ps for device in trace.devices))
+    return merge_input_pipelines([_host_row(trace)], span_ps)
 
 
 def merge_input_pipelines(rows: Sequence[InputPipelineSums], span_ps: int) -> InputPipelinePart:

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
 
@@ -135,33 +135,26 @@ def _size_in(details: str) -> int:
     return int(size[1]) if size else -1
 
 
-def transfers_report(session: SessionTrace) -> TransfersByDirection:
+def transfers_report(trace: Trace) -> TransfersByDirection:
     """The report's `transfers`, per direction: `count`, `duration_ps`, `bytes` (None if none are recorded) and
     `known_size_count`, the number of transfers that record their size. Of the transfers in steps: their number
     (`in_steps`), their bytes (`bytes_in_steps`, None if none of them records its size), and both per step: `per_step`
     (None without steps) and `bytes_per_step`."""
-    to_device, from_device = (_direction_sums(session, direction) for direction in (TO_DEVICE, FROM_DEVICE))
+    to_device, from_device = (_direction_sums(trace, direction) for direction in (TO_DEVICE, FROM_DEVICE))
     return {"to_device": to_device, "from_device": from_device}
 
 
-def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
-    count = duration = size_sum = known_size_count = in_steps = steps = step_bytes = step_sized = 0
-    for trace in session.traces:
-        transfers = find_transfers(trace)
-        of_direction = transfers.direction == direction
-        sizes = transfers.bytes[of_direction]
-        count += int(of_direction.sum())
-        duration += int(trace.duration_ps[transfers.row[of_direction]].sum())
-        size_sum += int(sizes[sizes >= 0].sum())
-        known_size_count += int((sizes >= 0).sum())
-        in_steps += int(transfers.per_step(trace, direction).sum())
-        steps += len(find_steps(trace))
-        trace_step_bytes, trace_step_sized = transfers.bytes_in_steps(direction)
-        step_bytes, step_sized = step_bytes + trace_step_bytes, step_sized + trace_step_sized
+def _direction_sums(trace: Trace, direction: int) -> TransferSums:
+    transfers, steps = find_transfers(trace), len(find_steps(trace))
+    of_direction = transfers.direction == direction
+    sizes = transfers.bytes[of_direction]
+    known_size_count = int((sizes >= 0).sum())
+    in_steps = int(transfers.per_step(trace, direction).sum())
+    step_bytes, step_sized = transfers.bytes_in_steps(direction)
     return {
-        "count": count,
-        "duration_ps": duration,
-        "bytes": size_sum if known_size_count else None,
+        "count": int(of_direction.sum()),
+        "duration_ps": int(trace.duration_ps[transfers.row[of_direction]].sum()),
+        "bytes": int(sizes[sizes >= 0].sum()) if known_size_count else None,
         "known_size_count": known_size_count,
         "in_steps": in_steps,
         "bytes_in_steps": step_bytes if step_sized else None,

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import values_of_events
-from tb_xla_insights.trace.model import Int8, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int8, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Busy, Duty, Stall
@@ -137,18 +137,17 @@ def _waiting(trace: Trace, index: int) -> Intervals:
     return union(start, end, is_waiting).without(union(start, end, ~is_waiting))
 
 
-def device_summaries(session: SessionTrace) -> list[DeviceRow]:
+def device_summaries(trace: Trace) -> list[DeviceRow]:
     """The report's `devices`, a row per core; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and stall
     time for each definition, `stalls` the ops that wait (`stall_ops`)."""
-    devices = [(trace, device) for trace in session.traces for device in trace.devices]
-    return run_parallel([partial(_summary, session, trace, device) for trace, device in devices])
+    return run_parallel([partial(_summary, trace, device) for device in trace.devices])
 
 
-def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
+def _summary(trace: Trace, device: Device) -> DeviceRow:
     duty: Duty = {
-        "ops": _duty(session, trace, device, "ops"),
-        "modules": _duty(session, trace, device, "modules"),
-        "capture": _duty(session, trace, device, "capture"),
+        "ops": _duty(trace, device, "ops"),
+        "modules": _duty(trace, device, "modules"),
+        "capture": _duty(trace, device, "capture"),
     }
     span_ps, busy_ps = duty["ops"]["span_ps"], duty["ops"]["busy_ps"]
     return {
@@ -177,8 +176,8 @@ def _barrier_ps(trace: Trace, device: Device) -> int:
     return waits.within(idle(trace, device)).total_ps if len(waits) else 0
 
 
-def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> Busy:
-    start, end = (0, session.duration_ps) if definition == "capture" else device.span_ps
+def _duty(trace: Trace, device: Device, definition: Definition) -> Busy:
+    start, end = (0, trace.span_ps[1]) if definition == "capture" else device.span_ps
     return {
         "span_ps": max(0, end - start),
         "busy_ps": busy(trace, device, definition).clipped(start, end).total_ps,

@@ -3,7 +3,7 @@ time is counted there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_times, share
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MIN_LISTED_SHARE = 0.01
 
 @dataclass(frozen=True)
 class OutsideSpan:
-    """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
+    """The two parts of a capture outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
 
     `before_ps`: from the capture's first event, or from the end of the profiler's start, to the first run of any
     device; `after_ps`: from the end of the last run to the capture's last event, or until a host begins to stop the
@@ -66,57 +66,30 @@ class OutsideSpan:
         return self.share >= OUTSIDE_SPAN_SHARE
 
 
-def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
+def find_outside_span(trace: Trace) -> OutsideSpan | None:
     """The parts outside the devices' span; None if no device recorded work."""
-    spans = {
-        index: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
-        for index, trace in enumerate(session.traces)
-    }
-    all_spans = [span for host_spans in spans.values() for span in host_spans]
-    if not all_spans:
+    spans = [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
+    if not spans:
         return None
-    first, last = min(start for start, _ in all_spans), max(end for _, end in all_spans)
-    capture_begin = min(trace.span_ps[0] for trace in session.traces)
-    profiler_starts, profiler_stops = _profiler_edges(session, first, last)
-    begin, end = max([capture_begin, *profiler_starts]), min([session.duration_ps, *profiler_stops])
+    first, last = min(start for start, _ in spans), max(end for _, end in spans)
+    capture_begin, capture_end = trace.span_ps
+    profiler_starts, profiler_stops = _profiler_edges(trace, first, last)
+    begin, end = max([capture_begin, *profiler_starts]), min([capture_end, *profiler_stops])
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
-    by_class_ps = sum(
-        (
-            class_times(host_class_segments(session.traces[index]), starts, ends)
-            for index, host_spans in spans.items()
-            if host_spans
-        ),
-        np.zeros((2, len(CLASSES)), np.int64),
-    )
-    longest_before, longest_after = _longest_events(
-        [session.traces[index] for index, host_spans in spans.items() if host_spans], starts, ends
-    )
+    before, after = class_times(host_class_segments(trace), starts, ends)
+    longest_before, longest_after = map(longest_event, find_activities(trace, starts, ends))
     return OutsideSpan(
-        first - begin, end - last, by_class_ps[0], by_class_ps[1], end - begin, longest_before, longest_after,
-        (begin - capture_begin, session.duration_ps - end),
+        first - begin, end - last, before, after, end - begin, longest_before, longest_after,
+        (begin - capture_begin, capture_end - end),
     )  # fmt: skip
 
 
-def _profiler_edges(session: SessionTrace, first_ps: int, last_ps: int) -> tuple[list[int], list[int]]:
-    """When hosts have finished starting the profiler, before the first run, and when they begin to stop it, after the
+def _profiler_edges(trace: Trace, first_ps: int, last_ps: int) -> tuple[list[int], list[int]]:
+    """When the host has finished starting the profiler, before the first run, and when it begins to stop it, after the
     last one: what the Python tracer records of the profiler itself is not training."""
-    starts: list[int] = []
-    stops: list[int] = []
-    for trace in session.traces:
-        rows = trace.rows_with_metadata(has_tag(trace, "profiler"))
-        begin, end = trace.start_ps[rows], trace.end_ps[rows]
-        starts += end[end <= first_ps].tolist()
-        stops += begin[begin >= last_ps].tolist()
-    return starts, stops
-
-
-def _longest_events(traces: Sequence[Trace], start_ps: Int64, end_ps: Int64) -> list[Meanwhile | None]:
-    """Per window, the event in which any host spends most time; None for an empty window."""
-    activities_of_hosts = [find_activities(trace, start_ps, end_ps) for trace in traces]
-    return [
-        longest_event(rows[0] if rows else None for rows in of_window)
-        for of_window in zip(*activities_of_hosts, strict=True)
-    ]
+    rows = trace.rows_with_metadata(has_tag(trace, "profiler"))
+    begin, end = trace.start_ps[rows], trace.end_ps[rows]
+    return end[end <= first_ps].tolist(), begin[begin >= last_ps].tolist()
 
 
 def longest_event(events: Iterable[Meanwhile | None]) -> Meanwhile | None:
@@ -124,12 +97,12 @@ def longest_event(events: Iterable[Meanwhile | None]) -> Meanwhile | None:
     return max(filter(None, events), key=itemgetter("duration_ps"), default=None)
 
 
-def outside_span_report(session: SessionTrace) -> TimeOutsideSpan | None:
+def outside_span_report(trace: Trace) -> TimeOutsideSpan | None:
     """The report's `outside_span`; None if no device recorded work."""
-    outside = find_outside_span(session)
+    outside = find_outside_span(trace)
     if outside is None:
         return None
-    return outside_span_json(outside, len(session.devices), framework_of(session))
+    return outside_span_json(outside, len(trace.devices), framework_of(trace))
 
 
 def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> TimeOutsideSpan:

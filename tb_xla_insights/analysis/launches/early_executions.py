@@ -17,12 +17,12 @@ from tb_xla_insights.analysis.launches.causality import metadata_flags, rows_fla
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -207,36 +207,35 @@ def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int
     return launches.sums(runs.duration_ps)[early_launches], launches.sums(idle[:-1])[early_launches]
 
 
-def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
-    """Returns one row per early execution, in order of hosts and time.
+def early_executions_report(trace: Trace) -> list[EarlyLaunch]:
+    """Returns one row per early execution, in order of time.
 
     `step` is an index into the report's `steps`. `trigger` is `read` (a value was fetched) or `step_marker`.
     `annotation` is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of
     its runs, an upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
     """
     rows: list[EarlyLaunch] = []
-    for trace, offset in traces_with_step_offsets(session):
-        early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
-        for i, launch in enumerate(early.launch.tolist()):
-            sync, step, program = (
-                int(launches.sync[launch]),
-                int(early.step[i]),
-                int(launches.program[launch]),
-            )
-            rows.append(
-                {
-                    "host": trace.host,
-                    "step": step + offset if step >= 0 else None,
-                    "annotation": enclosing_path(trace, int(early.annotation[i])),
-                    "thread": labels[trace.line_of(sync).index],
-                    "trigger": "read" if early.read[i] >= 0 else "step_marker",
-                    "program": launches.programs[program].name if program >= 0 else None,
-                    "start_ps": int(trace.start_ps[sync]),
-                    "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),
-                    "device_ps": int(early.device_ps[i]),
-                    "idle_ps": int(early.idle_ps[i]),
-                }
-            )
+    early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
+    for i, launch in enumerate(early.launch.tolist()):
+        sync, step, program = (
+            int(launches.sync[launch]),
+            int(early.step[i]),
+            int(launches.program[launch]),
+        )
+        rows.append(
+            {
+                "host": trace.host,
+                "step": step if step >= 0 else None,
+                "annotation": enclosing_path(trace, int(early.annotation[i])),
+                "thread": labels[trace.line_of(sync).index],
+                "trigger": "read" if early.read[i] >= 0 else "step_marker",
+                "program": launches.programs[program].name if program >= 0 else None,
+                "start_ps": int(trace.start_ps[sync]),
+                "duration_ps": int(trace.end_ps[max(sync, early.read[i])] - trace.start_ps[sync]),
+                "device_ps": int(early.device_ps[i]),
+                "idle_ps": int(early.idle_ps[i]),
+            }
+        )
     return rows
 
 

@@ -7,11 +7,11 @@ from tb_xla_insights.analysis.propagation.report import (
     propagation_report,
 )
 from tb_xla_insights.analysis.propagation.view import propagation_view
-from tb_xla_insights.analysis.propagation.view_ops import session_ops
+from tb_xla_insights.analysis.propagation.view_ops import scoped_ops
 
 __all__ = [
     "propagation_diagnostics",
     "propagation_report",
     "propagation_view",
-    "session_ops",
+    "scoped_ops",
 ]

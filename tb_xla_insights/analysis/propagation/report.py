@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS, MAX_PATH_LEN
 from tb_xla_insights.analysis.propagation.tree import AnnotationSums, capture_rows, coverage
 from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import count
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FRAMEWORKS_WITHOUT_ANNOTATED_OPS = frozenset(("jax", "tensorflow", "torch_tpu")
 """Frameworks whose ops get scopes from functions, never from host annotations."""
 
 
-def propagation_report(session: SessionTrace) -> AnnotationKeys:
+def propagation_report(trace: Trace) -> AnnotationKeys:
     """The keys `annotations` and `propagation` of the report.
 
     `annotations`: a row per path, outer paths first, siblings in the order of the host: `path`, `kind` (`annotation`,
@@ -36,18 +36,16 @@ def propagation_report(session: SessionTrace) -> AnnotationKeys:
     `propagation`: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`, the sum of the ops' own times. `runs`
     (the number of segments of ops of one phase in an execution), `phases` (the number of distinct phases among them;
     ops without a phase count as one) and `inversion_share` (the share of device time in segments that begin after a
-    later phase) are those of the program with most device time; `programs` has them for each program. A host's times
-    are sums over all of its devices.
+    later phase) are those of the program with most device time; `programs` has them for each program. Times are
+    sums over all devices.
     """
-    rows = session_rows(session)
-    lost = session_lost(session)
-    orders = [order for trace in session.traces for order in find_order(trace)]
-    orders.sort(key=lambda order: -order.device_ps)
+    lost = reported_lost(trace)
+    orders = sorted(find_order(trace), key=lambda order: -order.device_ps)
     main = orders[0] if orders else None
     return {
-        "annotations": [annotation_row(row, lost.get(row.path)) for row in rows],
+        "annotations": [annotation_row(row, lost.get(row.path)) for row in capture_rows(trace)],
         "propagation": {
-            **session_coverage(session),
+            **capture_coverage(trace),
             "runs": main.runs if main else 0,
             "phases": main.phases if main else 0,
             "inversion_share": main.inversion_share if main else 0.0,
@@ -83,49 +81,24 @@ def _order_row(order: ProgramOrder) -> ProgramOrderRow:
     }
 
 
-def session_rows(session: SessionTrace) -> list[AnnotationSums]:
-    """The annotations of all hosts, summed by path."""
-    merged: dict[str, AnnotationSums] = {}
-    for trace in session.traces:
-        for row in capture_rows(trace):
-            merged.setdefault(row.path, AnnotationSums(row.path, row.kind)).add(row)
-    return list(merged.values())
+def capture_coverage(trace: Trace) -> Coverage:
+    """Device time by the state of its scope."""
+    ops = find_ops(trace)
+    return coverage(ops, ops.totals.op_ps)
 
 
-def session_coverage(session: SessionTrace) -> Coverage:
-    """Device time of all hosts by the state of its scope."""
-    of_hosts = [coverage(ops, ops.totals.op_ps) for ops in map(find_ops, session.traces)]
-    return {
-        "device_ps": sum(times["device_ps"] for times in of_hosts),
-        "direct_ps": sum(times["direct_ps"] for times in of_hosts),
-        "recovered_ps": sum(times["recovered_ps"] for times in of_hosts),
-        "bare_ps": sum(times["bare_ps"] for times in of_hosts),
-        "none_ps": sum(times["none_ps"] for times in of_hosts),
-    }
+def reported_lost(trace: Trace) -> dict[str, Lost]:
+    """Why annotations are lost, by path. Empty for frameworks whose annotations never name ops."""
+    return {} if framework_of(trace) in _FRAMEWORKS_WITHOUT_ANNOTATED_OPS else lost_annotations(trace)
 
 
-def session_lost(session: SessionTrace) -> dict[str, Lost]:
-    """Why annotations are lost, by path. An annotation with device work on any host is not lost. Empty for
-    frameworks whose annotations never name ops."""
-    if framework_of(session) in _FRAMEWORKS_WITHOUT_ANNOTATED_OPS:
-        return {}
-    lost: dict[str, Lost] = {}
-    with_device_work = {row.path for row in session_rows(session) if row.device_ps}
-    for trace in session.traces:
-        for path, reason in lost_annotations(trace).items():
-            if path not in with_device_work:
-                lost.setdefault(path, reason)
-    return lost
-
-
-def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """Diagnostics of missing scopes (damaged programs per host, a debug flag that was off) and of annotations whose
-    paths exceed the limits."""
-    diagnostics = [diagnostic for trace in session.traces for diagnostic in find_ops(trace).diagnostics]
-    diagnostics += [
-        _deep_annotations(trace) for trace in session.traces if host_annotations(trace).too_deep_count
-    ]
-    if FLAG_OFF in session_lost(session).values():
+def propagation_diagnostics(trace: Trace) -> list[Diagnostic]:
+    """Diagnostics of missing scopes (damaged programs, a debug flag that was off) and of annotations whose paths exceed
+    the limits."""
+    diagnostics = [*find_ops(trace).diagnostics]
+    if host_annotations(trace).too_deep_count:
+        diagnostics.append(_deep_annotations(trace))
+    if FLAG_OFF in reported_lost(trace).values():
         text = "Device ops carry no scopes: the program was traced without XLA_HLO_DEBUG=1."
         diagnostics.append(Diagnostic("no_hlo_scopes", "info", text))
     return diagnostics

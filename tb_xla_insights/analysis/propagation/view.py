@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
+from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
-from tb_xla_insights.analysis.propagation.report import propagation_report, session_lost
+from tb_xla_insights.analysis.propagation.report import propagation_report
 from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import find_shared_ops, find_unannotated_ops, source_lines
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
 from tb_xla_insights.analysis.steps.step_times import find_steps, median_step, traces_with_step_offsets
+from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.schema.annotations import AnnotationOrder
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -43,15 +46,16 @@ def propagation_view(
     numbers), or else the step `default_step`, also an index (see `_find_step`). Raises InputError if the session has no
     step with the index `step`, or if the step's host has no such device. `schema.propagation_route` documents the keys.
     """
-    report = propagation_report(session)
-    lost = session_lost(session)
+    reports = [propagation_report(host) for host in session.traces]
+    annotations = merged_annotations(report["annotations"] for report in reports)
+    lost = {row["path"]: row["lost"] for row in annotations if row["lost"] is not None}
     host, step_index = _find_step(session, step, device, step_number, default_step)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
     has_ops = any(len(device.ops) for device in session.devices)
     is_flag_off = FLAG_OFF in lost.values()
     selection = [] if trace is None or device_index is None else _select_ops(trace, step_index, device_index)
-    tree, unannotated, means = tree_rows(session, trace, step_index, device_index, selection, lost)
+    tree, unannotated, means = tree_rows(session, annotations, trace, step_index, device_index, selection)
     unannotated_ops, shared_ops, lines = (
         ([], [], [])
         if trace is None
@@ -69,7 +73,7 @@ def propagation_view(
         else {"id": trace.devices[device_index].id, "name": trace.devices[device_index].name},
         "steps": _step_numbers(session, host, step_index),
         "coverage": _coverage(trace, selection),
-        "total": report["propagation"],
+        "total": merged_row(AnnotationOrder, (report["propagation"] for report in reports)),
         "means": means,
         "tree": _largest(tree),
         "unannotated": unannotated,

@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import group_unannotated, op_source, operation_of
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import SharedOp, SourceLine, UnannotatedOp
@@ -88,28 +88,11 @@ def source_lines(trace: Trace, selection: OpSelection) -> list[SourceLine]:
     return sorted(rows, key=lambda row: (-row["device_ps"], row["source"], row["path"] or ""))
 
 
-def session_ops(session: SessionTrace) -> ScopedOps:
-    """The keys `unannotated_ops`, `shared_ops` and `lines` of the report's `propagation`, for all ops of all hosts."""
-    rows: dict[str, Any] = {"unannotated_ops": [], "shared_ops": [], "lines": []}
-    for trace in session.traces:
-        selection = find_ops(trace).all_ops
-        rows["unannotated_ops"] += find_unannotated_ops(trace, selection)
-        rows["shared_ops"] += find_shared_ops(trace, selection)
-        rows["lines"] += source_lines(trace, selection)
+def scoped_ops(trace: Trace) -> ScopedOps:
+    """The keys `unannotated_ops`, `shared_ops` and `lines` of the report's `propagation`, for all ops."""
+    selection = find_ops(trace).all_ops
     return {
-        "unannotated_ops": _merge(rows["unannotated_ops"], "op", "source", "state"),
-        "shared_ops": sorted(rows["shared_ops"], key=lambda row: (-row["device_ps"], row["name"])),
-        "lines": _merge(rows["lines"], "source", "path"),
+        "unannotated_ops": find_unannotated_ops(trace, selection),
+        "shared_ops": find_shared_ops(trace, selection),
+        "lines": source_lines(trace, selection),
     }
-
-
-def _merge(rows: Rows, *keys: str) -> Any:
-    """Merges rows that agree in some keys, with the sums of the other keys; the longest first."""
-    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        total = merged.setdefault(
-            tuple(row[key] for key in keys), dict.fromkeys(row, 0) | {key: row[key] for key in keys}
-        )
-        for name in row.keys() - set(keys):
-            total[name] += row[name]
-    return sorted(merged.values(), key=lambda row: (-row["device_ps"], *(row[key] or "" for key in keys)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,6 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth
-from tb_xla_insights.analysis.propagation.report import annotation_row, session_rows
 from tb_xla_insights.analysis.propagation.step_phases import phase_indices
 from tb_xla_insights.analysis.propagation.tree import (
     AnnotationSums,
@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.annotations import Lost
+    from tb_xla_insights.schema.annotations import Annotation
     from tb_xla_insights.schema.propagation_route import AnnotationNode, MeanCounts, UnannotatedWork
 
 Interval = tuple[int, int]
@@ -35,14 +35,15 @@ _INT64 = np.iinfo(np.int64)
 
 def tree_rows(
     session: SessionTrace,
+    annotations: Sequence[Annotation],
     trace: Trace | None,
     step: int | None,
     device: int | None,
     selection: OpSelection,
-    lost: dict[str, Lost],
 ) -> tuple[list[AnnotationNode], UnannotatedWork, MeanCounts]:
-    """The rows, the row of work without an annotation, and the numbers of steps and devices of the means. `trace`,
-    `step` and `device`: those shown; `selection`: the ops shown; `lost`: the reasons of lost annotations by path."""
+    """The rows, the row of work without an annotation, and the numbers of steps and devices of the means.
+    `annotations`: the report's, of these hosts; `trace`, `step` and `device`: those shown; `selection`: the ops
+    shown."""
     step_rows = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
     step_count = device_count = core_steps = 0
     host_in_steps, device_in_steps = dict[str, int](), dict[str, int]()
@@ -84,25 +85,24 @@ def tree_rows(
     intervals_on_host = {} if trace is None else host_intervals(trace, step)
     intervals_on_device = {} if trace is None else device_intervals(trace, selection)
     rows: list[AnnotationNode] = []
-    annotations = session_rows(session)
-    paths = {row.path for row in annotations}
+    paths = {row["path"] for row in annotations}
     for row in annotations:
-        name, depth = name_and_depth(row.path, paths)
-        step_row = step_rows.get(row.path, AnnotationSums(row.path))
+        name, depth = name_and_depth(row["path"], paths)
+        step_row = step_rows.get(row["path"], AnnotationSums(row["path"]))
         rows.append(
             {
-                **annotation_row(row, lost.get(row.path)),
+                **row,
                 "name": name,
                 "depth": depth,
-                "programs": len(row.programs),
-                "mean_host_ps": host_in_steps.get(row.path, 0) // max(step_count, 1),
-                "mean_device_ps": device_in_steps.get(row.path, 0) // max(core_steps, 1),
+                "programs": len(row["programs"]),
+                "mean_host_ps": host_in_steps.get(row["path"], 0) // max(step_count, 1),
+                "mean_device_ps": device_in_steps.get(row["path"], 0) // max(core_steps, 1),
                 "step_host_ps": step_row.host_ps,
                 "step_device_ps": step_row.device_ps,
                 "step_device_ops": step_row.device_ops,
-                "host_interval": intervals_on_host.get(row.path),
-                "device_interval": intervals_on_device.get(row.path),
-                "phase": phases.get(row.path),
+                "host_interval": intervals_on_host.get(row["path"]),
+                "device_interval": intervals_on_device.get(row["path"]),
+                "phase": phases.get(row["path"]),
             }
         )
     return rows, unannotated, {"steps": step_count, "devices": device_count}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import lcm
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def work_per_core(trace: Trace) -> Int64 | None:
     return total // len(devices)
 
 
-def step_idle_report(session: SessionTrace) -> StepIdle:
+def step_idle_report(trace: Trace) -> StepIdle:
     """The report's `step_idle`: the mean step, and the devices' work and idle time in it.
 
     `step_ps` is the mean duration of the `steps` whole steps and `median_ps` the median (of an even number the lower of
@@ -104,22 +104,11 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     before a device's first and after its last work; the rest is the part of the report's gaps that is in whole steps.
 
     Without steps, all of this is about the devices' spans: `steps` is 0, `step_ps` None, and the means are per core.
-    If no host is included, all means and sums of the devices' times are None. `left_out` names the hosts that are not
-    included, and the reason: `no_device_work`, or `no_steps` if other hosts have steps.
+    Without devices with work, all means and sums of the devices' times are None, and `left_out` names the host.
     """
-    has_steps = any(find_steps(trace) for trace in session.traces)
-    included = [
-        trace for trace in session.traces if devices_with_work(trace) and (find_steps(trace) or not has_steps)
-    ]
-    rows = [_row(trace, index) for trace in included for index in devices_with_work(trace)]
-    durations = [step.duration_ps for trace in included or session.traces for step in find_steps(trace)]
-    reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
-        trace.host: "no_steps" if devices_with_work(trace) else "no_device_work"
-        for trace in session.traces
-        if not any(trace is included_trace for included_trace in included)
-    }
-    left_out: list[LeftOut] = [{"host": host, "reason": reason} for host, reason in reasons.items()]
-    return step_idle_from_rows(rows, durations, left_out)
+    rows = [_row(trace, index) for index in devices_with_work(trace)]
+    left_out: list[LeftOut] = [] if rows else [{"host": trace.host, "reason": "no_device_work"}]
+    return step_idle_from_rows(rows, [step.duration_ps for step in find_steps(trace)], left_out)
 
 
 def step_idle_from_rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tb_xla_insights.analysis.codes import MARKER
@@ -15,7 +17,7 @@ from tb_xla_insights.analysis.steps.sources import (
 from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
 
@@ -63,19 +65,12 @@ def _annotations_of_steps(trace: Trace) -> Int32:
     return rows[np.isin(trace.metadata_index[rows], trace.metadata_index[rows[inside]])]
 
 
-def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """Returns a diagnostic per host that has partial steps. Those outside the devices' record are not cut by the
-    capture's edges; the diagnostics about that record count them."""
-    has_several_hosts = len(session.traces) > 1
-    diagnostics = []
-    for trace in session.traces:
-        count = count_partial_steps(trace) - sum(steps_outside_device_record(trace))
-        if count:
-            text = "1 step is" if count == 1 else f"{count} steps are"
-            message = (
-                f"{text} cut off by the capture's edges and not counted; capture longer for more whole steps."
-            )
-            diagnostics.append(
-                Diagnostic("partial_steps", "info", message, trace.host if has_several_hosts else None)
-            )
-    return diagnostics
+def partial_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
+    """Yields a diagnostic if the host has partial steps. Those outside the devices' record are not cut by the capture's
+    edges; the diagnostics about that record count them."""
+    if count := count_partial_steps(trace) - sum(steps_outside_device_record(trace)):
+        text = "1 step is" if count == 1 else f"{count} steps are"
+        message = (
+            f"{text} cut off by the capture's edges and not counted; capture longer for more whole steps."
+        )
+        yield Diagnostic("partial_steps", "info", message)

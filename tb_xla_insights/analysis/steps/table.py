@@ -17,14 +17,14 @@ from tb_xla_insights.analysis.steps.idle import work_per_core
 from tb_xla_insights.analysis.steps.step_times import find_steps, step_times, steps_at
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.name_limit import shorten_name
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import Step
 
 
-def steps_report(session: SessionTrace) -> list[Step]:
-    """The report's `steps`, of all hosts in order; `index` counts through all of them.
+def steps_report(trace: Trace) -> list[Step]:
+    """The report's `steps`.
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest device worked on the step's
     executions, whenever that was; if steps come from a device, how long the busiest one worked during the step.
@@ -33,38 +33,37 @@ def steps_report(session: SessionTrace) -> list[Step]:
     compilations that begin in the step.
     """
     rows: list[Step] = []
-    for trace in session.traces:
-        host_ps = host_times(trace)
-        counts = (
-            device_busy_ps(trace),
-            _count_launches(trace),
-            _count_compilations(trace),
-            *find_early_executions(trace).per_step(trace),
+    host_ps = host_times(trace)
+    counts = (
+        device_busy_ps(trace),
+        _count_launches(trace),
+        _count_compilations(trace),
+        *find_early_executions(trace).per_step(trace),
+    )
+    columns = zip(*(column.tolist() for column in counts), strict=True)
+    work = work_per_core(trace)
+    for index, (step, (busy_ps, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
+        zip(find_steps(trace), columns, strict=True)
+    ):
+        rows.append(
+            {
+                "index": index,
+                "name": shorten_name(step.name),
+                "number": step.number,
+                "source": step.source,
+                "host": step.host,
+                "start_ps": step.start_ps,
+                "duration_ps": step.duration_ps,
+                "host_ps": times_by_class(host_ps[index]),
+                "device_busy_ps": busy_ps,
+                "device_work_ps": None if work is None else int(work[index]),
+                "executions": executions,
+                "compiles": compiles,
+                "early_syncs": early_executions,
+                "input_syncs": input_syncs,
+                "from_device": reads,
+            }
         )
-        columns = zip(*(column.tolist() for column in counts), strict=True)
-        work = work_per_core(trace)
-        for index, (step, (busy_ps, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
-            zip(find_steps(trace), columns, strict=True)
-        ):
-            rows.append(
-                {
-                    "index": len(rows),
-                    "name": shorten_name(step.name),
-                    "number": step.number,
-                    "source": step.source,
-                    "host": step.host,
-                    "start_ps": step.start_ps,
-                    "duration_ps": step.duration_ps,
-                    "host_ps": times_by_class(host_ps[index]),
-                    "device_busy_ps": busy_ps,
-                    "device_work_ps": None if work is None else int(work[index]),
-                    "executions": executions,
-                    "compiles": compiles,
-                    "early_syncs": early_executions,
-                    "input_syncs": input_syncs,
-                    "from_device": reads,
-                }
-            )
     return rows
 
 

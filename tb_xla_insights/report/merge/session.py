@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
+from tb_xla_insights.analysis.propagation.merged import MergedAnnotations
 from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.device_work import WorkMerger
@@ -16,16 +17,17 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
-from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
+from tb_xla_insights.report.host_document import SCHEMA_VERSION
+from tb_xla_insights.report.host_tables import HostTables
 from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
 from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted_finding
 from tb_xla_insights.report.merge.sidecars import MergedSidecars
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
+from tb_xla_insights.report.merge.summary import merge_devices, merge_environments, merge_heads
 from tb_xla_insights.report.merge.tables import (
     HostKey,
-    MergedAnnotations,
     MergedGaps,
     Row,
 )
@@ -38,7 +40,6 @@ from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.schema.launches import Execution, Launching, Program
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
-from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.report import HostReport, Report
@@ -57,6 +58,7 @@ class _Host:
     rows: Row
     findings: Findings
     comparison_input: HostInput
+    tables: HostTables | None
 
 
 class ReportMerger:
@@ -92,7 +94,16 @@ class ReportMerger:
         self._single_host = None if self._hosts else summary
         comparison_input = HostInput(summary.host, _keys_for_comparison(document), summary.collectives)
         self._hosts.append(
-            _Host(key, number, summary.host, summary.base_unix_ns, rows, summary.findings, comparison_input)
+            _Host(
+                key,
+                number,
+                summary.host,
+                summary.base_unix_ns,
+                rows,
+                summary.findings,
+                comparison_input,
+                summary.tables,
+            )
         )
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
         self._executions.add(key, document["executions"])
@@ -111,12 +122,25 @@ class ReportMerger:
         self._session_diagnostics.sort(key=_skipped_hosts_first)
 
     @property
+    def host_count(self) -> int:
+        """The number of hosts added."""
+        return len(self._hosts)
+
+    @property
     def comparison(self) -> HostComparison | None:
         """The comparison of the hosts by their arrivals at shared collectives, cached until a host is added; None
         without any host."""
         if self._hosts and self._comparison is None:
             self._comparison = compare_hosts([host.comparison_input for host in self._in_order()])
         return self._comparison
+
+    @property
+    def tables(self) -> list[HostTables]:
+        """The tables for views of each host, in the session's order. Raises ValueError for summaries without them."""
+        tables = [host.tables for host in self._in_order() if host.tables is not None]
+        if len(tables) < len(self._hosts):
+            raise ValueError("not all hosts were summarised with tables")
+        return tables
 
     def document(self) -> Report:
         """The report's document."""
@@ -133,11 +157,8 @@ class ReportMerger:
         diagnostics = [diagnostic.as_json() for diagnostic in self._session_diagnostics]
         if len(hosts) > 1:
             return self._merge(hosts, diagnostics)
-        document, findings = (
-            (self._single_host.document, self._single_host.findings)
-            if self._single_host
-            else host_report(SessionTrace(self._name, self._path, []))
-        )
+        assert self._single_host is not None, "a session has a host"
+        document, findings = self._single_host.document, self._single_host.findings
         return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}, findings
 
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> tuple[HostReport, Findings]:
@@ -155,21 +176,14 @@ class ReportMerger:
         )
         steps = StepRows.concatenated([section.rows["steps"] for section in sections])
         items = [shifted(Gap, item, *offsets_of_host[number]) for number, item in self._gaps.items]
-        environment = small_keys.merge_environments(sections)
+        environment = merge_environments([section.rows for section in sections])
         duration, programs = max(ends), self._programs.rows(order_by="device_ps")
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
         document: HostReport = {
             "schema": SCHEMA_VERSION,
-            "session": {
-                "name": self._name,
-                "path": self._path,
-                "description": next(
-                    filter(None, (section.rows["session"]["description"] for section in sections)), None
-                ),
-                "start_unix_ns": str(start_unix_ns),
-                "duration_ps": duration,
-                "hosts": [row for section in sections for row in section.rows["session"]["hosts"]],
-            },
+            "session": merge_heads(
+                [section.rows["session"] for section in sections], start_unix_ns, duration
+            ),
             "environment": environment,
             "diagnostics": _unique(
                 [
@@ -179,7 +193,7 @@ class ReportMerger:
                     *self._diagnostics.rows(),
                 ]
             ),
-            "devices": small_keys.merge_devices(sections, duration),
+            "devices": merge_devices([section.rows["devices"] for section in sections], duration),
             "steps": steps,
             "gaps": self._gaps.document(items, small_keys.steps_of_working_hosts(sections)),
             "step_idle": small_keys.merge_step_idle(sections),

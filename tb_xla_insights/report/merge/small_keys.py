@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, longest_event, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.catalog.classes import CLASSES
@@ -20,41 +18,10 @@ from tb_xla_insights.schema.feeding import Transfers
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import TimeOutsideSpan, TransfersByDirection
     from tb_xla_insights.schema.launches import Compile, Program
-    from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
 
 Sections = Sequence[HostSection]
-
-
-def merge_environments(sections: Sections) -> Environment:
-    """The report's `environment`: the first known framework and runtime in the order of FRAMEWORKS and RUNTIMES that
-    any host has, and the accelerator of most devices."""
-    environments = [section.rows["environment"] for section in sections]
-    frameworks, runtimes = ({row[key] for row in environments} for key in ("framework", "runtime"))
-    accelerators: Counter[str] = Counter()
-    for section in sections:
-        accelerators[section.rows["environment"]["accelerator"]] += len(section.rows["devices"])
-    framework: Framework = next((name for name in FRAMEWORKS if name in frameworks), UNKNOWN)
-    runtime: Runtime = next((name for name in RUNTIMES if name in runtimes), UNKNOWN)
-    accelerator = max(accelerators, key=lambda name: accelerators[name])
-    return {
-        "framework": framework,
-        "runtime": runtime,
-        "accelerator": accelerator,
-        "hlo_scopes": any(row["hlo_scopes"] for row in environments),
-        "synthetic": any(row["synthetic"] for row in environments),
-        "label": environment_label(framework, runtime, accelerator, accelerators.total()),
-    }
-
-
-def merge_devices(sections: Sections, duration_ps: int) -> list[Device]:
-    """The devices of all hosts; their span in the definition `capture` becomes the session's duration."""
-    rows = []
-    for device in (device for section in sections for device in section.rows["devices"]):
-        capture = device["duty"]["capture"] | {"span_ps": duration_ps}
-        rows.append(device | {"duty": device["duty"] | {"capture": capture}})
-    return rows
 
 
 def merge_step_idle(sections: Sections) -> StepIdle:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from tb_xla_insights.analysis.idle.gaps import MAX_LISTED_GAPS
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.columns.merge import MergedTable
-from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.gaps import GapPattern, GapsByKind
 
 if TYPE_CHECKING:
@@ -28,30 +26,6 @@ HostKey = tuple[Any, ...]
 def in_class_order(by_class: Counter[ClassName]) -> ByClass:
     """Times by class in the order of CLASSES, without classes that have no time."""
     return {name: by_class[name] for name in CLASSES if by_class[name]}
-
-
-class MergedAnnotations:
-    """Merges the report's `annotations`: each path of any host once, below its parent. Siblings are in the order of the
-    first host that has them."""
-
-    def __init__(self) -> None:
-        self._table = MergedTable(Annotation)
-        self._first_positions: dict[str, tuple[HostKey, int]] = {}
-
-    def add(self, host: HostKey, rows: Sequence[Annotation]) -> None:
-        self._table.add(host, rows)
-        for index, row in enumerate(rows):
-            path, position = row["path"], (host, index)
-            self._first_positions[path] = min(self._first_positions.get(path, position), position)
-
-    def rows(self) -> list[Annotation]:
-        return sorted(self._table.rows(order_by="device_ps"), key=lambda row: self._sort_key(row["path"]))
-
-    def _sort_key(self, path: str) -> list[tuple[HostKey, int]]:
-        """The positions of a path's ancestors, the outermost first, then its own."""
-        parts = path.split("/")
-        prefixes = ("/".join(parts[: depth + 1]) for depth in range(len(parts)))
-        return [self._first_positions[prefix] for prefix in prefixes if prefix in self._first_positions]
 
 
 class MergedGaps:
