@@ -263,14 +263,14 @@ class Session:
 
     def transfers(self) -> Table:
         """One row per direction of transfer, `direction` and the report's keys."""
-        from tb_xla_insights.analysis.host.transfers import transfers_report
+        from tb_xla_insights.analysis.delays.transfers import transfers_report
 
         rows = self._from_trace_or_report(transfers_report, lambda report: report["transfers"])
         return Table([{"direction": name, **row} for name, row in rows.items()])
 
     def collectives(self) -> Table:
         """One row per collective op, as in the report."""
-        from tb_xla_insights.analysis.device.collectives import collectives_report
+        from tb_xla_insights.analysis.delays.collectives import collectives_report
 
         return self._table("collectives", collectives_report)
 

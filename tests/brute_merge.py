@@ -12,11 +12,12 @@ from typing import Any
 from merging import Row
 
 from tb_xla_insights.analysis.compiles.table import compiles_report
-from tb_xla_insights.analysis.device.collectives import collectives_report
-from tb_xla_insights.analysis.host.transfers import DIRECTIONS, find_transfers
+from tb_xla_insights.analysis.delays.collectives import collectives_report
+from tb_xla_insights.analysis.delays.early_executions import early_executions_report
+from tb_xla_insights.analysis.delays.transfers import DIRECTIONS, find_transfers
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.launches.early_executions import early_executions_report
+from tb_xla_insights.analysis.idle.in_steps import step_idle_report
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import (
     TIME_COLUMNS,
@@ -27,7 +28,6 @@ from tb_xla_insights.analysis.launches.executions import (
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, scoped_ops
-from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import SessionTrace, Trace

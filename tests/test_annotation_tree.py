@@ -20,8 +20,8 @@ from tb_xla_insights.analysis.propagation import propagation_report, propagation
 from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
-from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
+from tb_xla_insights.analysis.scope_names import MAX_LEVELS
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace

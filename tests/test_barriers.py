@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, STARVED, find_gaps
-from tb_xla_insights.analysis.steps.idle import device_time
+from tb_xla_insights.analysis.idle.in_steps import device_time
 from tb_xla_insights.catalog.classes import CLASS_INDEX, WAIT
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.trace.model import Trace

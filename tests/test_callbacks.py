@@ -14,8 +14,8 @@ from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
+from tb_xla_insights.analysis.delays.callbacks import find_callbacks
 from tb_xla_insights.analysis.findings import Finding
-from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.compare import compare
 from tb_xla_insights.report.session_view import SessionView

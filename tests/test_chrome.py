@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.chrome import _durations, _format_times, _gap_events, _merge_lanes, write_chrome
 from tb_xla_insights.timeline.pyramid.pyramid import Lane

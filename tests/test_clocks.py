@@ -11,7 +11,7 @@ from captures import Core, Event, capture, real_trace, thread
 from launching import TO_DEVICE, US, demo, event
 from synthetic.__main__ import LOGDIR
 
-from tb_xla_insights.analysis.clocks import describe_clock_contradiction, describe_clock_shift
+from tb_xla_insights.analysis.completeness.clocks import describe_clock_contradiction, describe_clock_shift
 from tb_xla_insights.trace.model import Trace
 
 FLOW = {"_pt": TO_DEVICE, "_p": 1}

@@ -13,8 +13,8 @@ from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.device.collectives import collectives_report, find_collectives
-from tb_xla_insights.analysis.device.opcodes import collective_kind
+from tb_xla_insights.analysis.delays.collectives import collectives_report, find_collectives
+from tb_xla_insights.analysis.opcodes import collective_kind
 from tb_xla_insights.trace.model import Trace
 
 

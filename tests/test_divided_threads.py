@@ -10,12 +10,12 @@ import pytest
 from captures import Core, Event, HostThread, capture, real_trace, thread
 from launching import TO_DEVICE, event
 
+from tb_xla_insights.analysis.completeness.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.enqueues import EXACT, ORDERED
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
-from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import DividedThread
 

@@ -9,12 +9,12 @@ from captures import real_trace, session
 from launching import Tpu, demo, event
 from synthetic import case_study
 
-from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
-from tb_xla_insights.analysis.launches.early_executions import (
+from tb_xla_insights.analysis.delays.early_executions import (
     early_executions_report,
     find_early_executions,
     reads_report,
 )
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 

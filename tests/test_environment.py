@@ -9,7 +9,7 @@ import pytest
 from captures import Core, HostThread, capture, real_trace, session, thread
 from launching import TO_DEVICE, Tpu, demo, event
 
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.document import session_report

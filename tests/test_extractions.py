@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import demo
 
+from tb_xla_insights.analysis.delays.early_executions import early_executions_report
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.extractions import find_extractions
-from tb_xla_insights.analysis.launches.early_executions import early_executions_report
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace

@@ -9,7 +9,7 @@ from launching import US, Tpu
 from loops import LAUNCH, STEP, findings, loop
 from simulated import Simulation
 
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 
 
 def test_tracing_in_a_call_that_compiles_in_the_warm_up_is_no_limit() -> None:

@@ -14,12 +14,12 @@ from independent import parse
 from synthetic.writer import Space
 from timelines import timeline_of
 
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
 
 

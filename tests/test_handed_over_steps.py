@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from launching import US, Tpu
 from simulated import ENQUEUE_OFFSET, LATENCY, MARKER, SYNC, Simulation
 
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
-from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.session_view import SessionView

@@ -10,10 +10,10 @@ from launching import US, Tpu
 from loops import STEP, findings, loop
 from simulated import LATENCY, Simulation, simulate
 
+from tb_xla_insights.analysis.delays.pauses import find_pauses
 from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.host_pause import host_pause
-from tb_xla_insights.analysis.host.pauses import find_pauses
 from tb_xla_insights.analysis.replay.what_if import step_without
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 

@@ -38,6 +38,21 @@ LAYERS = [
     "session record",
     "export",
 ]
+# Folders of `analysis`, in the same order; the modules above them are used by all.
+ANALYSES = [
+    "time",
+    "host",
+    "launches",
+    "idle",
+    "propagation",
+    "window",
+    "delays",
+    "compiles",
+    "steps",
+    "replay",
+    "completeness",
+    "findings",
+]
 # Both import all layers, but not each other.
 FACES = ["plugin", "cli"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
@@ -51,19 +66,21 @@ def layer_of(part: str) -> int:
     return len(LAYERS)
 
 
-def parts_imported(path: Path) -> set[str]:
-    """The parts of the package that a file imports, at its top or inside a function."""
-    parts = set()
+def modules_imported(path: Path) -> set[tuple[str, ...]]:
+    """What a file imports of the package, at its top or inside a function: the parts of each name."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text())):
-        names: list[str] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} imports relatively"
-            base = node.module or ""
-            names = [f"{base}.{alias.name}" if base == "tb_xla_insights" else base for alias in node.names]
-        parts |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
-    return parts - {"__version__"}
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return {tuple(name.split(".")[1:]) for name in names if name.startswith("tb_xla_insights.")}
+
+
+def parts_imported(path: Path) -> set[str]:
+    """The parts of the package that a file imports."""
+    return {module[0] for module in modules_imported(path)} - {"__version__"}
 
 
 def test_imports_run_one_way() -> None:
@@ -72,6 +89,16 @@ def test_imports_run_one_way() -> None:
         if part not in ("__init__", "__main__"):
             for imported in parts_imported(path) - {part}:
                 assert layer_of(imported) < layer_of(part), f"{path}: {part} must not import {imported}"
+
+
+def test_imports_between_analyses_run_one_way() -> None:
+    folders = {path.parent.name for path in (PACKAGE / "analysis").glob("*/__init__.py")}
+    assert folders == set(ANALYSES)
+    for path in (PACKAGE / "analysis").rglob("*.py"):
+        position = ANALYSES.index(path.parent.name) if path.parent.name in folders else -1
+        for module in modules_imported(path):
+            if module[0] == "analysis" and module[1] in folders:
+                assert ANALYSES.index(module[1]) <= position, f"{path} must not import {'.'.join(module)}"
 
 
 @pytest.mark.parametrize("module", ["tb_xla_insights", "tb_xla_insights.plugin", "tb_xla_insights.cli.main"])

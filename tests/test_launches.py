@@ -15,7 +15,7 @@ from launching import US, Tpu, demo
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.launches import KINDS, Launches, find_launches
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.trace.model import Flows, Trace
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.device.opcodes import is_element_wise, opcode
+from tb_xla_insights.analysis.opcodes import is_element_wise, opcode
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from programs import STEP_PS, Step, training
 from synthetic import case_study
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
 from tb_xla_insights.analysis.propagation.order import (
     device_phase_segments,
@@ -22,7 +23,6 @@ from tb_xla_insights.analysis.propagation.order import (
     phase_sequence,
 )
 from tb_xla_insights.analysis.propagation.tree import annotation_rows, select_runs
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("data", 100_000), ("forward", 200_000), ("loss", 100_000), ("update", 100_000)]

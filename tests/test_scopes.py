@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.propagation.scopes import (
+from tb_xla_insights.analysis.scope_names import (
     MAX_LEVELS,
     MAX_PATH_LENGTH,
     HostPaths,

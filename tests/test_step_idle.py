@@ -16,8 +16,8 @@ from launching import US, demo
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.idle.in_steps import step_idle_report
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace

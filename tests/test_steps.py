@@ -10,8 +10,8 @@ from captures import Core, Event, capture, real_trace, thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.steps.sources import Step, annotated_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_sources import Step, annotated_times
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import host_times
 from tb_xla_insights.trace.model import Trace
 

@@ -14,7 +14,7 @@ import pytest
 from captures import real_trace
 
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace

@@ -9,8 +9,8 @@ import pytest
 from captures import capture, real_trace, thread
 from launching import demo
 
-from tb_xla_insights.analysis.host.transfers import find_transfers, transfers_report
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
+from tb_xla_insights.analysis.delays.transfers import find_transfers, transfers_report
 from tb_xla_insights.report.metrics_text import parse_metrics
 
 TO_DEVICE, FROM_DEVICE = (

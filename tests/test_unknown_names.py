@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from captures import Event, capture, thread
 
-from tb_xla_insights.analysis.diagnostics import diagnose
-from tb_xla_insights.analysis.unknown_names import describe_unknown_names
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.unknown_names import describe_unknown_names
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 

@@ -9,9 +9,9 @@ from captures import Core, Event, HostThread, capture, real_trace, thread
 from gpus import event, gpu, kernel
 from launching import TO_DEVICE
 
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.unrecorded_devices import devices_without_work
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.unrecorded_devices import devices_without_work
 from tb_xla_insights.trace.model import Trace
 
 

@@ -10,11 +10,11 @@ from launching import US, Tpu
 from loops import STEP, findings, loop
 from simulated import Simulation
 
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import find_unrecorded_work
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
-from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 

@@ -14,8 +14,8 @@ from loops import STEP, findings, loop, us
 
 from tb_xla_insights.analysis.idle.busy import stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.catalog import CLASSES

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.scope_names import op_name_in_tf_op, scope_in_op_name
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
@@ -99,9 +100,6 @@ def is_torch_xla(trace: Trace) -> bool:
 
 def has_scopes(trace: Trace) -> bool:
     """Whether a device op records a scope, by the op name in its metadata."""
-    # Not at the top, since modules of this package import this one.
-    from tb_xla_insights.analysis.propagation.scopes import op_name_in_tf_op, scope_in_op_name
-
     texts = trace.metadata.text.get("tf_op")
     if texts is None:
         return False

@@ -9,9 +9,9 @@ import numpy as np
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.order import host_phases
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.default_step import default_step

@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import is_container, is_wait, opcode
-from tb_xla_insights.analysis.host.callbacks import callback_primitive
+from tb_xla_insights.analysis.delays.callbacks import callback_primitive
+from tb_xla_insights.analysis.delays.collectives import collective_kinds
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import is_container, is_wait, opcode
 from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkMerger
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.tree import select_runs
-from tb_xla_insights.analysis.steps.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.device_work.kernels import add_step_times
 from tb_xla_insights.trace.model import Int64, Trace
 

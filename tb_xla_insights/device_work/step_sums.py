@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.codes import IS_WORK
 from tb_xla_insights.device_work.kernels import add_step_sums

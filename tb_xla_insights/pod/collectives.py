@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instruction_name
+from tb_xla_insights.analysis.delays.collectives import find_collectives
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
+from tb_xla_insights.analysis.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.errors import InputError

@@ -10,8 +10,8 @@ import numpy as np
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_run_times, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.memo import RecentResults, memoised_on
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.columns.merge import merged, merged_row
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.default_step import default_step

@@ -10,8 +10,8 @@ import numpy as np
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.launches.step_times import traces_with_step_offsets
 from tb_xla_insights.analysis.memo import memoised_on
-from tb_xla_insights.analysis.steps.step_times import traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import UNRECORDED

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions, causes_by_program
 from tb_xla_insights.analysis.compiles.table import compiles_report
-from tb_xla_insights.analysis.device.collectives import collectives_report
-from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.completeness.diagnostics import diagnose
+from tb_xla_insights.analysis.delays.collectives import collectives_report
+from tb_xla_insights.analysis.delays.early_executions import early_executions_report
+from tb_xla_insights.analysis.delays.input_pipeline import input_pipeline_report
+from tb_xla_insights.analysis.delays.transfers import transfers_report
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import Findings, explained_findings
-from tb_xla_insights.analysis.host.input_pipeline import input_pipeline_report
-from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.in_steps import step_idle_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
-from tb_xla_insights.analysis.launches.early_executions import early_executions_report
 from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, scoped_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
-from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.device_work import host_work

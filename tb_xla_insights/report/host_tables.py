@@ -15,9 +15,9 @@ from tb_xla_insights.analysis.compiles.table import graph_names
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.executions import runs_on, times_of_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import times_by_class
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.columns.merge import merged

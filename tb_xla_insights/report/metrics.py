@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
-from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.delays.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.sidecars import (
     EXTRACTED_GRAPHS_COUNTER,

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import INHERIT
-from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import collective_kind, is_host_transfer, is_wait
+from tb_xla_insights.analysis.delays.collectives import collective_kinds
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.opcodes import collective_kind, is_host_transfer, is_wait
 from tb_xla_insights.analysis.propagation.scope_lines import scope_line
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.parallel import run_parallel

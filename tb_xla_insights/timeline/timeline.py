@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack

@@ -16,9 +16,9 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annota
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_steps
+from tb_xla_insights.analysis.launches.step_times import steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union

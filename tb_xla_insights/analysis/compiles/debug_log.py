@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
 from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.sidecars import DebugLogBlock

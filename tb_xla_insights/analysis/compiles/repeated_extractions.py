@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, Launches, find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_times
+from tb_xla_insights.analysis.launches.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.model import Int32, Trace

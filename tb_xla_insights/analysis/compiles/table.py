@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, fin
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

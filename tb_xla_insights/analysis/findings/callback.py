@@ -7,15 +7,15 @@ from pathlib import PurePath
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
-from tb_xla_insights.analysis.host.callbacks import (
+from tb_xla_insights.analysis.delays.callbacks import (
     callback_frame,
     callback_functions,
     callback_primitive,
     callback_time_ps,
     find_callbacks,
 )
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import opcode
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
@@ -19,6 +18,7 @@ from tb_xla_insights.analysis.findings.finding import (
     longest_windows,
 )
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.opcodes import opcode
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.replay.what_if import Fix

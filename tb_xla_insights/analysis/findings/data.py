@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from tb_xla_insights.analysis.delays.input_pipeline import (
+    find_input_pipeline,
+    infeed_ps_of_runs,
+    infeed_waits,
+    input_pipeline_report,
+)
+from tb_xla_insights.analysis.delays.transfers import transfers_report
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     Finding,
@@ -16,17 +23,10 @@ from tb_xla_insights.analysis.findings.finding import (
 )
 from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.frameworks import Words
-from tb_xla_insights.analysis.host.input_pipeline import (
-    find_input_pipeline,
-    infeed_ps_of_runs,
-    infeed_waits,
-    input_pipeline_report,
-)
-from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import steps_at
 from tb_xla_insights.analysis.names import frame_name, parse_frame
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
-from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.english import mean_text, sentences
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, byte_size, count, share

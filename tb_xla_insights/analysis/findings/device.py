@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, collective_kind, opcode
+from tb_xla_insights.analysis.delays.callbacks import find_callbacks
+from tb_xla_insights.analysis.delays.collectives import find_collectives
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
@@ -18,15 +18,15 @@ from tb_xla_insights.analysis.findings.finding import (
     first_fitting_title,
     longest_windows,
 )
-from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.analysis.idle.busy import busy, stall_ops, stalls
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_times
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import COLLECTIVE_KINDS, collective_kind, opcode
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.steps.table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times

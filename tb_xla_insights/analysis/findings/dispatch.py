@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.blocking_waits import blocking_waits_report, find_blocking_waits
+from tb_xla_insights.analysis.delays.early_executions import reads_report
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
-from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_run_times
 from tb_xla_insights.analysis.launches.launches import (

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.compile_costs import LATER_RUNS, slow_first_runs
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
@@ -20,7 +21,6 @@ from tb_xla_insights.analysis.findings.locations import (
     steps_text,
 )
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Guard

@@ -8,17 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.pauses import pause_times
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
-from tb_xla_insights.analysis.host.pauses import pause_times
+from tb_xla_insights.analysis.idle.in_steps import device_time, devices_with_work
+from tb_xla_insights.analysis.launches.step_sources import annotated_times
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
-from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
-from tb_xla_insights.analysis.steps.sources import annotated_times
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all

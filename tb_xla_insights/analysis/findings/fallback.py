@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES, describe_cuts, merging_fix
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.english import plural, sentences
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
+from tb_xla_insights.analysis.delays.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.locations import (
@@ -19,7 +20,6 @@ from tb_xla_insights.analysis.findings.locations import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.round_trips import is_read_by_call, round_trips
-from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.path_names import short_names

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.pauses import Pause, find_pauses, times_of
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
-from tb_xla_insights.analysis.host.pauses import Pause, find_pauses, times_of
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.steps.sources import annotated_times
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES

@@ -12,8 +12,8 @@ from tb_xla_insights.analysis.findings.finding import Frequency
 from tb_xla_insights.analysis.findings.locations import phase_rows, rows_beside_steps
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.launches.step_times import steps_at
 from tb_xla_insights.analysis.names import is_loading_annotation
-from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals
 from tb_xla_insights.catalog.classes import CLASS_INDEX

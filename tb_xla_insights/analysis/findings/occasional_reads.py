@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.blocking_waits import blocking_waits_report, find_blocking_waits
+from tb_xla_insights.analysis.delays.early_executions import (
+    delaying_reads,
+    find_early_executions,
+    last_steps_before,
+    reads_report,
+)
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.findings.ledger import Ledger
@@ -15,13 +22,6 @@ from tb_xla_insights.analysis.findings.locations import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
-from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
-from tb_xla_insights.analysis.launches.early_executions import (
-    delaying_reads,
-    find_early_executions,
-    last_steps_before,
-    reads_report,
-)
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union

@@ -7,8 +7,8 @@ import numpy as np
 from tb_xla_insights.analysis.findings.finding import Finding, Place
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.steps.sources import annotated_times
-from tb_xla_insights.analysis.steps.step_times import step_times
+from tb_xla_insights.analysis.launches.step_sources import annotated_times
+from tb_xla_insights.analysis.launches.step_times import step_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.trace.model import Int64, Trace

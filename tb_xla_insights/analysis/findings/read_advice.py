@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.early_executions import (
+    find_early_executions,
+    last_steps_before,
+)
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
-from tb_xla_insights.analysis.launches.early_executions import (
-    find_early_executions,
-    last_steps_before,
-)
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS

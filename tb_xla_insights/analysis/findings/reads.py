@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
-from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
-from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.host.blocking_waits import (
+from tb_xla_insights.analysis.delays.blocking_waits import (
     blocking_intervals,
     blocking_waits_report,
     find_blocking_waits,
 )
-from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.launches.early_executions import (
+from tb_xla_insights.analysis.delays.early_executions import (
     delaying_reads,
     find_early_executions,
     reads_report,
 )
+from tb_xla_insights.analysis.findings.facts import Facts
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
+from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
+from tb_xla_insights.analysis.findings.round_trips import round_trips
+from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all

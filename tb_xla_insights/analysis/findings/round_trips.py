@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
+from tb_xla_insights.analysis.delays.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag

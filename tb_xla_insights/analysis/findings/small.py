@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import is_container, is_element_wise
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.markers import advise_one_sync
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_run_times, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import has_tag, number_distinct
+from tb_xla_insights.analysis.opcodes import is_container, is_element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE

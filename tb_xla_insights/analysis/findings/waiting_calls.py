@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tb_xla_insights.analysis.delays.blocking_waits import find_blocking_waits, waits_in_markers
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.locations import most_common
-from tb_xla_insights.analysis.host.blocking_waits import find_blocking_waits, waits_in_markers
 from tb_xla_insights.analysis.names import frame_name, has_tag
 
 _CALLS = {

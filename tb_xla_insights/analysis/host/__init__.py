@@ -1,1 +1,1 @@
-"""What the host did: classes, annotations, transfers, waits."""
+"""The class of the host's activity, and the code and annotations that it comes from."""

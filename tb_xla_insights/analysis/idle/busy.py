@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.opcodes import instruction_name, is_wait, opcode
 from tb_xla_insights.analysis.idle.barriers import find_barriers
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import instruction_name, is_wait, opcode
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import (
     Intervals,

@@ -14,8 +14,8 @@ from tb_xla_insights.analysis.idle.gap_segments import ENQUEUED, HOST, RUN, find
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.causality import metadata_flags
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import annotated_steps
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.analysis.time.class_times import overlapping_pairs
 from tb_xla_insights.analysis.time.segments import Segments, overlay_first
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT, ClassName

@@ -9,11 +9,11 @@ import numpy as np
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, QUEUED, Gaps, find_gaps
+from tb_xla_insights.analysis.idle.in_steps import devices_with_work
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import number_distinct
-from tb_xla_insights.analysis.steps.idle import devices_with_work
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.idle.barriers import find_barriers, idle_class_segments
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import find_unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import find_unrecorded_work
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, overlapping_pairs
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES, WAIT

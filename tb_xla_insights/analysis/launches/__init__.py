@@ -1,1 +1,1 @@
-"""Which execute call each run on a device comes from, and what each run takes."""
+"""Which execute call each run on a device comes from, what each run takes, and the steps that runs belong to."""

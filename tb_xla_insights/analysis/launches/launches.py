@@ -15,9 +15,9 @@ from tb_xla_insights.analysis.launches.causality import CausalPaths
 from tb_xla_insights.analysis.launches.enqueues import Runs, list_programs
 from tb_xla_insights.analysis.launches.handed_over_steps import handed_over_times
 from tb_xla_insights.analysis.launches.joined import find_joined_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import ProgramName
-from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 LaunchKind = Literal["lazy", "dynamo", "other"]

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.propagation.kernels import find_distinct
 from tb_xla_insights.analysis.propagation.scope_lines import stored_scopes
-from tb_xla_insights.analysis.propagation.scopes import op_name_in_tf_op
+from tb_xla_insights.analysis.scope_names import op_name_in_tf_op
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import Int32, Trace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_position
+from tb_xla_insights.analysis.scope_names import scope_in_op_name, scope_position
 from tb_xla_insights.xplane.hlo_amounts import (
     UNKNOWN_AMOUNTS,
     InstructionAmounts,

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import annotated_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import phase_segments
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import scope_position
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.analysis.scope_names import scope_position
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 PhaseKey = tuple[str, int]

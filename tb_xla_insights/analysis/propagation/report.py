@@ -9,8 +9,8 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import FLAG_OFF, lost_annotations
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
-from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS, MAX_PATH_LENGTH
 from tb_xla_insights.analysis.propagation.tree import AnnotationSums, capture_rows, coverage
+from tb_xla_insights.analysis.scope_names import MAX_LEVELS, MAX_PATH_LENGTH
 from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Trace

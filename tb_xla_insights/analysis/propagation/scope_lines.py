@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.propagation.scopes import fits_limits, truncate_path
+from tb_xla_insights.analysis.scope_names import fits_limits, truncate_path
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import Int32, Line, Trace
 

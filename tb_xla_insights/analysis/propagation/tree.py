@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.path_names import outer_path
-from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_position
+from tb_xla_insights.analysis.scope_names import ScopeKind, scope_kind, scope_position
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:

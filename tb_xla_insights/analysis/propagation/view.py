@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
@@ -13,7 +14,6 @@ from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import find_shared_ops, find_unannotated_ops, source_lines
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.schema.annotations import AnnotationOrder

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
@@ -20,7 +21,6 @@ from tb_xla_insights.analysis.propagation.tree import (
     device_ps_in_steps,
     find_nodes,
 )
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:

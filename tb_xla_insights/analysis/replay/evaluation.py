@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import annotated_times
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.steps.sources import annotated_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.intervals import span_intervals
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals
+from tb_xla_insights.analysis.delays.blocking_waits import blocking_intervals
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay import kernels
-from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments, overlay_first

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_times
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.schedule import (
     DeviceWork,
@@ -30,8 +32,6 @@ from tb_xla_insights.analysis.replay.schedule import (
     replay_schedule,
     replay_unchanged,
 )
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT

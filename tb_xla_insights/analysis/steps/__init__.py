@@ -1,1 +1,1 @@
-"""The training steps, and how each of them spends its time."""
+"""The contents of each training step, and steps that the capture cuts."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
+from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 from tb_xla_insights.analysis.codes import MARKER
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import (
+from tb_xla_insights.analysis.launches.step_sources import (
     find_unrecorded_work,
     steps_of_best_source,
 )
-from tb_xla_insights.analysis.steps.step_times import find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Int32, Trace

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import find_compile_calls
+from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions
+from tb_xla_insights.analysis.idle.in_steps import work_per_core
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times, steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.idle import work_per_core
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times, steps_at
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, Trace

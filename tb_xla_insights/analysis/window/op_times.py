@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.path_names import with_outer_paths

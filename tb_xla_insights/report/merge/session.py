@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
+from tb_xla_insights.analysis.delays.input_pipeline import merge_input_pipelines
 from tb_xla_insights.analysis.findings import Findings
-from tb_xla_insights.analysis.host.input_pipeline import merge_input_pipelines
 from tb_xla_insights.analysis.propagation.merged import MergedAnnotations
 from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.columns.shift import shifted

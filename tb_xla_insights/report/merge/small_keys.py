@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.idle.in_steps import step_idle_from_rows
 from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, longest_event, outside_span_json
-from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.report.merge.sections import HostSection

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.input_pipeline import input_verdict
 from tb_xla_insights.analysis.findings.finding import NO_FAULT, Finding, Findings
 from tb_xla_insights.analysis.findings.worth import (
     RECOMPILATIONS,
@@ -16,7 +17,6 @@ from tb_xla_insights.analysis.findings.worth import (
     severity_of_finding,
     sort_findings,
 )
-from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.english import Sentence
 from tb_xla_insights.pod.comparison import HostComparison

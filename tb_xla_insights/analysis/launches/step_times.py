@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_sources import Step, recorded_steps, recorded_steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import Step, recorded_steps, recorded_steps_at
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 

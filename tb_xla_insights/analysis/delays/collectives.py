@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import (
+from tb_xla_insights.analysis.delays.callbacks import find_callbacks
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import (
     COLLECTIVE_KINDS,
     collective_kind,
     instruction_name,
@@ -17,8 +19,6 @@ from tb_xla_insights.analysis.device.opcodes import (
     is_host_transfer,
     is_wait,
 )
-from tb_xla_insights.analysis.host.callbacks import find_callbacks
-from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union

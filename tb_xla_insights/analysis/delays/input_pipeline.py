@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.opcodes import instruction_name
+from tb_xla_insights.analysis.delays.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.host.transfers import TO_DEVICE, find_transfers
 from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
+from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import (

@@ -15,9 +15,9 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.causality import metadata_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
+from tb_xla_insights.analysis.launches.step_sources import recorded_times
+from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import step_annotation_rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.launches.causality import causal_paths
-from tb_xla_insights.analysis.launches.early_executions import last_steps_before
+from tb_xla_insights.analysis.launches.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import find_steps, steps_at
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, Trace
 from tb_xla_insights.trace.nesting import outermost_rows

@@ -13,8 +13,8 @@ import numpy as np
 from tb_xla_insights.analysis.idle.barriers import idle_class_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
+from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.step_times import find_steps, step_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around
-from tb_xla_insights.analysis.launches.early_executions import last_steps_before
+from tb_xla_insights.analysis.launches.step_sources import recorded_times
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, number_distinct, parse_frame
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.catalog import without_encoded_stats

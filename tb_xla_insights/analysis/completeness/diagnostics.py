@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tb_xla_insights.analysis.clocks import describe_clock_contradiction, describe_clock_shift
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
+from tb_xla_insights.analysis.completeness.clocks import describe_clock_contradiction, describe_clock_shift
+from tb_xla_insights.analysis.completeness.unknown_names import describe_unknown_names
+from tb_xla_insights.analysis.completeness.unrecorded_devices import devices_without_work
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches, launches_single_operations
+from tb_xla_insights.analysis.launches.step_sources import annotated_times, find_unrecorded_work
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.launches.unrecorded_work import find_short_records
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
-from tb_xla_insights.analysis.steps.sources import annotated_times, find_unrecorded_work
-from tb_xla_insights.analysis.steps.step_times import find_steps
-from tb_xla_insights.analysis.unknown_names import describe_unknown_names
-from tb_xla_insights.analysis.unrecorded_devices import devices_without_work
 from tb_xla_insights.english import join_words, plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Trace

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches.early_executions import last_steps_before
+from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import WAIT

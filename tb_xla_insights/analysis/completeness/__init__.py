@@ -1,0 +1,1 @@
+"""What a capture lacks or contradicts, and how that limits the analysis."""

@@ -1,1 +1,0 @@
-"""The ops of devices by name, and their collectives."""
