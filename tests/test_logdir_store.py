@@ -45,7 +45,7 @@ class Opener:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         report = {"column": np.empty(self.size, np.uint8), "stopped": load.is_stopped}
-        return OpenedSession(load.files, whole=LoadedHosts(load.files, cast(Any, report), cast(Any, None)))
+        return OpenedSession(LoadedHosts(load.files, cast(Any, report), cast(Any, None)))
 
 
 def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:

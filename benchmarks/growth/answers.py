@@ -54,7 +54,7 @@ class _SingleSessionStore:
         """Accepts every fingerprint, as the files never change."""
 
     def loaded(self, *_: object) -> OpenedSession:
-        return OpenedSession(self._loaded.files, whole=self._loaded)
+        return OpenedSession(self._loaded)
 
 
 def session_of(*sources: Source) -> SessionTrace:

@@ -14,7 +14,7 @@ from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.sessions import SessionFiles
 
 if TYPE_CHECKING:
-    from tb_xla_insights.report.session_view import SessionView
+    from tb_xla_insights.report.session_view import SessionResults, SessionView
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.parts import SummaryKeys
     from tb_xla_insights.schema.report import Report
@@ -40,6 +40,11 @@ class LoadedHosts:
     @property
     def hosts(self) -> SessionTrace:
         return self.view.hosts
+
+    @property
+    def results(self) -> SessionResults:
+        """The results of all hosts of the session."""
+        return self.view.results
 
     @property
     def is_choice(self) -> bool:

@@ -37,30 +37,25 @@ class Needed:
 class OpenedSession:
     """All hosts of a session in memory; or its results, with the hosts that views show. Thread-safe."""
 
-    def __init__(
-        self, files: SessionFiles, whole: LoadedHosts | None = None, streamed: StreamedHosts | None = None
-    ) -> None:
-        """Either `whole`, all hosts, or `streamed`."""
-        self.files = files
-        self._whole = whole
-        self._streamed = streamed
+    def __init__(self, hosts: LoadedHosts | StreamedHosts) -> None:
+        self._hosts = hosts
+
+    @property
+    def files(self) -> SessionFiles:
+        return self._hosts.files
 
     @property
     def results(self) -> SessionResults:
         """The results of all hosts."""
-        if self._streamed is not None:
-            return self._streamed.results
-        assert self._whole is not None
-        return self._whole.view.results
+        return self._hosts.results
 
     def choose(
         self, items: Sequence[str] | None, needed: Needed | None = None, strict: bool = False
     ) -> LoadedHosts:
         """All hosts if all are in memory; else those of `StreamedHosts.choose`."""
-        if self._streamed is not None:
-            return self._streamed.choose(items, needed or Needed(), strict)
-        assert self._whole is not None
-        return self._whole
+        if isinstance(self._hosts, LoadedHosts):
+            return self._hosts
+        return self._hosts.choose(items, needed or Needed(), strict)
 
     def default_step_host(self) -> LoadedHosts:
         """The host of the default step, which comparisons show; or all."""

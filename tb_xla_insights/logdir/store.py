@@ -164,7 +164,7 @@ def session_opener(
             reader = SessionHosts(
                 load.files, catalog, scheduler, budget, load.readings, lambda: load.is_stopped
             )
-            opened = OpenedSession(load.files, streamed=_stream(load, reader, budget))
+            opened = OpenedSession(_stream(load, reader, budget))
             load.stage_progress.begin_drawing()
         else:
             from tb_xla_insights.report.session_view import SessionView
@@ -172,8 +172,7 @@ def session_opener(
 
             trace = read_session(load.files, catalog, load.readings, lambda: load.is_stopped)
             load.stage_progress.begin_drawing()
-            whole = LoadedHosts(load.files, SessionView(trace), Timeline(trace))
-            opened = OpenedSession(load.files, whole=whole)
+            opened = OpenedSession(LoadedHosts(load.files, SessionView(trace), Timeline(trace)))
         displayed = opened.choose(None)
         _ = displayed.head  # computed here, before a request waits for it
         displayed.timeline.prepare()

@@ -115,7 +115,7 @@ def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
     files = SessionFiles("session", session.path, ())
     loaded = LoadedHosts(files, SessionView(session), Timeline(session))
     listing = cast(Listing, _Listing(files))
-    routes = Routes(listing, Store(listing, lambda _: OpenedSession(files, whole=loaded))).gets()
+    routes = Routes(listing, Store(listing, lambda _: OpenedSession(loaded))).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
     valid = valid_values(head)
     if pick.random() < 0.3:
