@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.files.paths import absolute
-from tb_xla_insights.logdir.opened_session import Needed
 from tb_xla_insights.logdir.paths import expand
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
@@ -198,6 +197,7 @@ class Session:
     def view(self) -> SessionView:
         """The session as views and comparisons use it: all hosts if they fit into memory (`trace_if_small`), else the
         results of all hosts with the trace of the host of the default step."""
+        from tb_xla_insights.logdir.opened_session import Needed
         from tb_xla_insights.report.session_view import SessionView
 
         if self._view is None:

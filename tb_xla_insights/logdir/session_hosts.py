@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.files.source import STOPPED_MESSAGE
-from tb_xla_insights.logdir.host_cache import HostCache
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
-from tb_xla_insights.logdir.opened_session import StreamedHosts
 from tb_xla_insights.logdir.read import Reading, initial_readings
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed
@@ -23,6 +21,7 @@ from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.logdir.opened_session import StreamedHosts
     from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.report.session_view import SessionResults
     from tb_xla_insights.report.summary import HostSummary
@@ -265,6 +264,9 @@ class SessionHosts:
 
     def streamed(self, results: SessionResults, budget: int | None = None) -> StreamedHosts:
         """The hosts of `results`, to be read when views show them, within `budget` bytes."""
+        from tb_xla_insights.logdir.host_cache import HostCache
+        from tb_xla_insights.logdir.opened_session import StreamedHosts
+
         duration_ps = results.report["session"]["duration_ps"]
         cache = HostCache(self.hosts_read, self.catalog, duration_ps, budget)
         return StreamedHosts(self.files, results, cache)

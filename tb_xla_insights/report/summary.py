@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
-from tb_xla_insights.report.host_tables import HostTables, host_tables
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.report.host_tables import HostTables
     from tb_xla_insights.schema.report import HostReport
 
 
@@ -45,5 +45,9 @@ def summarise(
     """
     document, findings = host_report(trace, name, path, all_gaps, samples_per_step)
     document["steps"] = StepRows.from_rows(document["steps"])
-    tables = host_tables(trace) if with_tables else None
+    tables = None
+    if with_tables:
+        from tb_xla_insights.report.host_tables import host_tables  # only views need them
+
+        tables = host_tables(trace)
     return HostSummary(trace.host, trace.base_unix_ns, document, findings, host_collectives(trace), tables)

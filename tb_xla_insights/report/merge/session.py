@@ -18,7 +18,6 @@ from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA_VERSION
-from tb_xla_insights.report.host_tables import HostTables
 from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
@@ -42,6 +41,7 @@ from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
 
 if TYPE_CHECKING:
+    from tb_xla_insights.report.host_tables import HostTables
     from tb_xla_insights.schema.report import HostReport, Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
 
