@@ -34,7 +34,7 @@ def measure(work: Callable[[], object]) -> dict[str, float]:
 
 
 def decode_columns(path: str) -> dict[str, float]:
-    from tb_xla_insights.files.source import open_source
+    from tb_xla_insights.files.open import open_source
     from tb_xla_insights.xplane.read import read_space
 
     # Imported before the measurement.

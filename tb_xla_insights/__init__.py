@@ -9,6 +9,8 @@ The names are imported on first use, so that TensorBoard and `--help` start fast
 
 from __future__ import annotations
 
+from tb_xla_insights.version import __version__
+
 TYPE_CHECKING = (
     False  # type checkers know the name; importing `typing` would take longer than the rest of this module
 )
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from tb_xla_insights.session import Session, load
     from tb_xla_insights.table import Table
 
-__version__ = "0.1.0"
 __all__ = ["InputError", "Session", "Table", "__version__", "load"]
 
 

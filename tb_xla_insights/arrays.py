@@ -1,4 +1,4 @@
-"""Allocation, trimming and order checks of columns."""
+"""Columns: their types, allocation, trimming and order checks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Int8 = NDArray[np.int8]
+Int16 = NDArray[np.int16]
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+Float64 = NDArray[np.float64]
 
 
 def empty_columns(length: int, *types: Any) -> tuple[NDArray[Any], ...]:

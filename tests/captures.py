@@ -17,7 +17,7 @@ from synthetic.writer import Space
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.compare import compare
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace

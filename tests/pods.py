@@ -13,7 +13,7 @@ from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS, jitter
 
 from tb_xla_insights.catalog import load_catalog
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.pod.collectives import host_collectives
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput

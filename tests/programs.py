@@ -10,7 +10,7 @@ from captures import CATALOG, session
 from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.writer import Space, Stat
 
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 

@@ -19,7 +19,7 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window_condensed import condense_threads, print_many_devices
 from tb_xla_insights.cli.window_condensed import split_hosts as split_window_hosts
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,

@@ -12,7 +12,7 @@ from independent import parse
 from synthetic.writer import Ref, Space, Stat, Uint
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace

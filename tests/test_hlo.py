@@ -13,7 +13,7 @@ from synthetic.writer import Space
 
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.xplane.hlo import program_ranges, read_module
 from tb_xla_insights.xplane.metadata import LARGE_METADATA_BYTES
 from tb_xla_insights.xplane.read import read_space

@@ -6,6 +6,7 @@ import ast
 import shutil
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # A module imports its own layer and those before it.
 LAYERS = [
-    "escapes name_limit",
+    "escapes name_limit version",
     "errors deep_size host_order json_text memory parallel row_ids units",
     "english require_kernels files",
     "arrays page",
@@ -80,7 +81,7 @@ def modules_imported(path: Path) -> set[tuple[str, ...]]:
 
 def parts_imported(path: Path) -> set[str]:
     """The parts of the package that a file imports."""
-    return {module[0] for module in modules_imported(path)} - {"__version__"}
+    return {module[0] for module in modules_imported(path)}
 
 
 def test_imports_run_one_way() -> None:
@@ -99,6 +100,16 @@ def test_imports_between_analyses_run_one_way() -> None:
         for module in modules_imported(path):
             if module[0] == "analysis" and module[1] in folders:
                 assert ANALYSES.index(module[1]) <= position, f"{path} must not import {'.'.join(module)}"
+
+
+def test_no_imports_form_a_circle() -> None:
+    modules = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in MODULES}
+    graph = {}
+    for module, path in modules.items():
+        # `from a.b import c` imports a.b.c if that is a module, else a.b.
+        imported = {name if name in modules else name[:-1] for name in modules_imported(path)}
+        graph[module] = {name if name in modules else (*name, "__init__") for name in imported}
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("module", ["tb_xla_insights", "tb_xla_insights.plugin", "tb_xla_insights.cli.main"])

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.launches.executions import TIME_COLUMNS
 from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.columns.weighted import weighted_mean, weighted_median
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report

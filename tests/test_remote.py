@@ -16,7 +16,7 @@ from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files import blocks, remote
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.read import initial_readings, read_session
 from tb_xla_insights.logdir.sessions import Root, resolve

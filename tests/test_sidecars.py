@@ -23,7 +23,8 @@ from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files import paths
-from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report import sidecars

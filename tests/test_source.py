@@ -12,8 +12,9 @@ import pytest
 from helpers import raising
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.files.source import Source
 
 DATA = bytes(range(256)) * 4
 

@@ -18,7 +18,8 @@ from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import Bytes, open_source
+from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Bytes
 from tb_xla_insights.xplane import events
 from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.read import read_space

@@ -17,7 +17,8 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window import print_window
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
-from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts

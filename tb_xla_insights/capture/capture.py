@@ -14,7 +14,7 @@ from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.blocks import call_with_timeout
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.remote import Remote
 from tb_xla_insights.memory import release_freed_memory

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from tb_xla_insights import __version__
 from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.memory import use_single_heap
+from tb_xla_insights.version import __version__
 
 USAGE_ERROR, INPUT_ERROR = 2, 3
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)

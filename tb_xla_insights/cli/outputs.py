@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.replace import report_write_errors
-from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.paths import SUFFIX, is_capture
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.report.sidecars import sidecar_files

@@ -68,6 +68,6 @@ def _session_document(session: Any) -> dict[str, Any]:
 
 def _has_size(file: FileInfo) -> bool:
     """Whether the listing has the file's size; listings of web servers do not."""
-    from tb_xla_insights.files.source import is_url
+    from tb_xla_insights.files.open import is_url
 
     return file.bytes > 0 or not is_url(file.path)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from tb_xla_insights.arrays import Float64
 from tb_xla_insights.compare.executions import ExecutionPair
 from tb_xla_insights.compare.measures import better_step_time, judged_time_pair
 from tb_xla_insights.compare.names import common_paths, kernel_without_sizes
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, StepSample
 from tb_xla_insights.device_work.step_op_times import Key
-from tb_xla_insights.trace.model import Float64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import (

@@ -4,45 +4,15 @@ by those of one program. (docs/definitions.md, "Comparison")"""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import median_low
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, StepSample
-from tb_xla_insights.trace.model import Float64
+from tb_xla_insights.arrays import Float64
+from tb_xla_insights.compare.significance import PermutationResult, PermutationTest
 
 if TYPE_CHECKING:
     from tb_xla_insights.compare.session_totals import Row, SessionTotals
-
-
-@dataclass(frozen=True)
-class ProgramExecutions:
-    """The executions of a program in one session, in ps, see `times_of_executions`. Queue times and overheads are None
-    if no launch is known, and those of a run whose launch is not known are the mean of the others. The first executions
-    on all hosts form a block of the test, then the second ones, and so on."""
-
-    device_ps: Float64
-    queue_ps: Float64 | None
-    overhead_ps: Float64 | None
-    block: Sequence[int]
-
-    @classmethod
-    def from_hosts(cls, hosts: Sequence[Float64]) -> ProgramExecutions:
-        device, queue, overhead = np.concatenate(hosts, axis=1)
-        block = [index for host in hosts for index in range(host.shape[1])]
-        return cls(device, _without_gaps(queue), _without_gaps(overhead), block)
-
-    @property
-    def sample(self) -> StepSample:
-        return StepSample(np.rint(self.device_ps).astype(np.int64).tolist(), self.block)
-
-
-def _without_gaps(times: Float64) -> Float64 | None:
-    is_known = ~np.isnan(times)
-    return np.where(is_known, times, times[is_known].mean()) if is_known.any() else None
 
 
 class ExecutionPair:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import Float64
+from tb_xla_insights.arrays import Float64
 
 SIGNIFICANCE_LEVEL = 0.05
 """A difference may be chance if its p-value is above this."""

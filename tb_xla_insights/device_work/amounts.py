@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.device_work.codes import HAS_BYTES, HAS_FLOPS, IS_WORK
 from tb_xla_insights.device_work.op_kinds import op_categories, op_kinds, op_metadata
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo_amounts import MAX_AMOUNT
 from tb_xla_insights.xplane.metadata import StatValue
 from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown

@@ -13,7 +13,8 @@ from tb_xla_insights.analysis.delays.collectives import collective_kinds
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import is_container, is_wait, opcode
 from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import Trace
 
 Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
 """`wait`: only waits for an asynchronous op (`copy-done`); `start`: only starts one (`copy-start`); `transfer`: moves

@@ -11,11 +11,12 @@ from tb_xla_insights.analysis.propagation.lost import op_source
 from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.codes import HAS_BYTES, HAS_FLOPS, IS_WORK
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories, op_kinds, op_metadata
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 Row = dict[str, Any]
 

@@ -11,8 +11,9 @@ from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.device_work.kernels import add_step_times
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 MAX_CELLS = 200_000
 """The maximum number of values, each the time of an op in a step, that one host reports by op: 1.6 MB."""

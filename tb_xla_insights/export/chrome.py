@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.gap_text import cause_text
 from tb_xla_insights.timeline.pyramid.pyramid import Lane
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import Track
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps import Gap

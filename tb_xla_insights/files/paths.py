@@ -6,7 +6,7 @@ import os
 from urllib.parse import unquote
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.open import is_url
 
 
 def absolute(path: str) -> str:

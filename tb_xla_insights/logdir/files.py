@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.local import local_fingerprint
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import decoded
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.remote import MODIFIED_TIME_KEYS, remote_fingerprint
-from tb_xla_insights.files.source import is_url, local_fingerprint
 from tb_xla_insights.logdir.paths import MAX_DEPTH, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import absolute
-from tb_xla_insights.files.source import is_url
 
 SUFFIX = ".xplane.pb"
 MAX_DEPTH = 40

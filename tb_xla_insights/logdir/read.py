@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.blocks import StalledError, call_with_timeout
-from tb_xla_insights.files.source import STOPPED_MESSAGE, is_url
+from tb_xla_insights.files.open import is_url
+from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles

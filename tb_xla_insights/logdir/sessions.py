@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import absolute, decoded
-from tb_xla_insights.files.source import is_url
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.files import FileInfo

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.pod.clocks import SIGMA_PER_MAD
 from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
-from tb_xla_insights.trace.model import Int32, Int64
 
 MIN_COMMON_RUNS = 3
 """Runs that two hosts must share: with fewer, every shift fits."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.pod.alignment import Alignment, align
 from tb_xla_insights.pod.clocks import Clocks, relate_clocks
 from tb_xla_insights.pod.collective_columns import HostCollectives
@@ -29,7 +30,6 @@ from tb_xla_insights.pod.shared_instructions import (
     match_instructions,
 )
 from tb_xla_insights.trace.clock import host_shifts
-from tb_xla_insights.trace.model import Int32, Int64
 
 _MIN_SLACK_PS = 50_000_000
 """The least tolerance for a collective that ends before the last arrival: clocks are not exact."""

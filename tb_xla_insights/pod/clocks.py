@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import Float64, Int32, Int64
+from tb_xla_insights.arrays import Float64, Int32, Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import ClockOffset

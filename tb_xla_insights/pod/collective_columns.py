@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int16, Int32, Int64
 from tb_xla_insights.pod.groups import Groups
-from tb_xla_insights.trace.model import Int16, Int32, Int64
 
 
 @dataclass(frozen=True)

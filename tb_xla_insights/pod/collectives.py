@@ -17,8 +17,9 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.pod.collective_columns import (
     HostCollectives,
     Instruction,
@@ -27,7 +28,7 @@ from tb_xla_insights.pod.collective_columns import (
 )
 from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
 from tb_xla_insights.pod.thinning import MAX_ROWS, limit_rows
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.xplane.hlo import read_module
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import (
     Arrivals,
     exposed_waits_ps,
@@ -24,7 +25,6 @@ from tb_xla_insights.pod.arrivals import (
 from tb_xla_insights.pod.causes import Cause, find_cause
 from tb_xla_insights.pod.host_steps import DEVICE, HostInput, StepTable, tabulate_steps
 from tb_xla_insights.pod.late_hosts import LateHosts, find_late_hosts, is_late_every_step
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.analysis.findings.finding import Frequency

@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, ClassName
 from tb_xla_insights.pod.alignment import UNALIGNED
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.collective_columns import HostCollectives
-from tb_xla_insights.trace.model import Int64
 
 DEVICE: Final = "device"
 COLUMNS: tuple[ClassName | Literal["device"], ...] = (*CLASSES, DEVICE)

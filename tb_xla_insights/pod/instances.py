@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.pod.alignment import UNALIGNED, Alignment
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
-from tb_xla_insights.trace.model import Int32, Int64
 
 NO_PARTY = -1
 """Stands for a party where there is none."""

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.replay import replay_on_time
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.analysis.findings.finding import Frequency

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import Arrivals, with_instances
 from tb_xla_insights.pod.instances import INT64_MAX, NO_STEP
-from tb_xla_insights.trace.model import Int64
 
 
 def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction
 from tb_xla_insights.pod.groups import Groups
-from tb_xla_insights.trace.model import Int32, Int64
 
 MIN_DONE_PS = 5_000_000
 """An asynchronous collective whose `done` takes less than this was over before: its recorded end says nothing about the

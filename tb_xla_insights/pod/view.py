@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
@@ -17,7 +18,6 @@ from tb_xla_insights.pod.late_hosts import clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, host_columns, whole_us
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import Charges, HostsAnswer, HostsSteps, HostSteps, HostsVerdict

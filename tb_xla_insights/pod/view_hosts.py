@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import largest_difference
 from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.pod.late_hosts import most_charged_parties
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import HostColumns, HostCore

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int16, Int32, Int64
 from tb_xla_insights.pod.arrivals import Arrivals
-from tb_xla_insights.trace.model import Int16, Int32, Int64
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tb_xla_insights import __version__
 from tb_xla_insights.analysis.sidecars import DESCRIPTION_FILE, RECORD_FILE, SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.replace import replace_atomically
-from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.files import FileInfo, captures_under
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.units import MAX_SAMPLES_PER_STEP, check_samples
+from tb_xla_insights.version import __version__
 
 _log = logging.getLogger(__name__)
 _FLAG_PREFIXES = ("XLA_", "PT_XLA_", "PJRT_", "JAX_", "LIBTPU_")

@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
 from tb_xla_insights.analysis.time.class_times import times_by_class
+from tb_xla_insights.arrays import Float64, Int64
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.columns.merge import merged
 from tb_xla_insights.columns.rules import counts, key, total
@@ -26,7 +27,7 @@ from tb_xla_insights.device_work.step_op_times import OpTimes, op_times
 from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 from tb_xla_insights.schema.common import ByClass
 from tb_xla_insights.schema.compiles_route import GraphRow
-from tb_xla_insights.trace.model import Float64, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 
 class RunCounts(TypedDict):

@@ -21,8 +21,8 @@ from tb_xla_insights.analysis.sidecars import (
 )
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.files.open import file_names, open_source
 from tb_xla_insights.files.paths import absolute, decoded, is_web_address
-from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import byte_size, count

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import Step

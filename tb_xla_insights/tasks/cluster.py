@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Generic
 
-from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.tasks.address import scheduler_address
 from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskResult
+from tb_xla_insights.version import __version__
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -142,10 +142,10 @@ def _check_versions(client: Client, scheduler: str) -> None:
 
     def version() -> str | None:  # sent as code, since a worker may lack the package
         try:
-            import tb_xla_insights
+            from tb_xla_insights.version import __version__ as installed
         except ImportError:
             return None
-        return tb_xla_insights.__version__
+        return installed
 
     answers: dict[str, Any] = client.run(version, on_error="ignore")
     for address, worker_version in sorted(answers.items()):

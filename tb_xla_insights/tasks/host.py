@@ -117,7 +117,7 @@ def read_host(
     block that it waits for has not arrived. Credentials and options of a store come from fsspec's configuration. Raises
     InputError.
     """
-    from tb_xla_insights.files.source import is_url, open_source
+    from tb_xla_insights.files.open import is_url, open_source
     from tb_xla_insights.trace.read import read_trace
 
     size = 0

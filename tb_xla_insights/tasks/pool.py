@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 import loky
 
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.memory import available_bytes, retain_freed_memory, use_single_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskResult

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.arrays import Int64
 
 NOT_STARTED = -1
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.open import is_url
 from tb_xla_insights.tasks.host import HostCapture, Result, Task, TaskResult
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent
-from tb_xla_insights.trace.model import Int64
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.opcodes import collective_kind, is_host_transfer, is_wait
 from tb_xla_insights.analysis.propagation.scope_lines import scope_line
+from tb_xla_insights.arrays import Int8, Int16, Int32
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.parallel import run_parallel
@@ -35,7 +36,7 @@ from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.metadata_events import texts_of_events
-from tb_xla_insights.trace.model import Int8, Int16, Int32, Thread, Trace
+from tb_xla_insights.trace.model import Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid.pyramid import range_in_window
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import RowEvent, Track
-from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import NameOfHits, SearchAnswer

@@ -10,13 +10,14 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
 from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.timeline.view import overview, prepare, view
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session_route import TimelineHead

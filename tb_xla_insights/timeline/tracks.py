@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid.pyramid import Lane
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import TimelineRow, TimelineRowKind

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int8, Int32
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.codes import ANNOTATION, CANDIDATE, PASS, TRANSPARENT
-from tb_xla_insights.trace.model import Int8, Int32, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
 

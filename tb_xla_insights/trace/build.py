@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int16, Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.files.source import Source
@@ -19,7 +20,7 @@ from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.device_clock import find_device_clock
 from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads, join_lines
 from tb_xla_insights.trace.flows import pair_flows
-from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
+from tb_xla_insights.trace.model import Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
 from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from tb_xla_insights.trace.model import Int64
+    from tb_xla_insights.arrays import Int64
     from tb_xla_insights.xplane.read import XSpace
 
 EPOCH_NS = 10**17

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.trace import codes, kernels
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.regions import EXECUTE, Regions
 
 

@@ -17,11 +17,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.device import Device, NestedIntervals
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.plane_devices import nest_intervals
 from tb_xla_insights.trace.programs import UNNAMED, program_names
 from tb_xla_insights.trace.regions import LineRegions, Regions, find_regions

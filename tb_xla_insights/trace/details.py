@@ -8,7 +8,7 @@ from typing import Literal
 from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.metadata import StatValue, named_stats
 from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from tb_xla_insights.trace import kernels
 
 if TYPE_CHECKING:
-    from tb_xla_insights.trace.model import Int16, Int32, Int64
+    from tb_xla_insights.arrays import Int16, Int32, Int64
 
 DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
 

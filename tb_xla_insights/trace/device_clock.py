@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.trace.model import DeviceClock, Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import DeviceClock, Trace
 
 CLOCK_SLACK_PS = 10_000_000
 """Host and device clocks agree only to some microseconds. Instants on different clocks that are closer than this have

@@ -15,10 +15,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.catalog.classes import COMPILE, DISPATCH, FROM_DEVICE, TO_DEVICE
 from tb_xla_insights.trace.metadata_events import rows_with_metadata
-from tb_xla_insights.trace.model import DividedThread, Int32, Int64, Line
+from tb_xla_insights.trace.model import DividedThread, Line
 from tb_xla_insights.trace.nesting import nearest_enclosing, nest_events
 
 _CALL, _MARK = "PJRT_", " linkage"

@@ -26,8 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.flows import pair_flows
-from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Flows, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.trace import kernels
 
 if TYPE_CHECKING:
-    from tb_xla_insights.trace.model import Int8, Int32, Int64
+    from tb_xla_insights.arrays import Int8, Int32, Int64
 
 
 def values_of_events(values: Int8, metadata_index: Int32) -> Int8:

@@ -15,6 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int8, Int16, Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
@@ -26,11 +27,6 @@ from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
 _STRINGS_LOCK = Lock()
 """Held while a string is added to a trace: views run on several threads."""
 
-Int8 = NDArray[np.int8]
-Int16 = NDArray[np.int16]
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
-Float64 = NDArray[np.float64]
 
 Role = Literal[
     "driving", "autograd", "executor", "client", "compiler", "transfer", "loader", "op_pool", "other"

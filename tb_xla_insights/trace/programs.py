@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 UNNAMED = "device run"
 """The placeholder for the program of a run whose ops record none."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.arrays import Int8, Int32, Int64, empty_columns, trim_columns
 from tb_xla_insights.trace import codes, kernels
 from tb_xla_insights.trace.metadata_events import values_of_events
-from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
+from tb_xla_insights.trace.model import Flows, Line
 from tb_xla_insights.trace.nesting import MAX_DEPTH
 
 EXECUTE = "ThunkExecutor::Execute"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.regions import Regions
 
 UNKNOWN = -1

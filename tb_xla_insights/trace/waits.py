@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.trace.metadata_events import rows_with_metadata
-from tb_xla_insights.trace.model import Int32, Int64, Line
+from tb_xla_insights.trace.model import Line
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.xplane.columns import StatColumns
 

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from independent import SPACE, of_space, parse
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Trace

@@ -25,7 +25,7 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
-from tb_xla_insights.files.source import open_source
+from tb_xla_insights.files.open import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report

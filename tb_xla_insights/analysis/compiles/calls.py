@@ -14,8 +14,9 @@ from tb_xla_insights.analysis.host.classes import event_classes
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 Cut = Literal["start", "end", "both"]
 CUTS: tuple[Cut | None, ...] = (None, *get_args(Cut))

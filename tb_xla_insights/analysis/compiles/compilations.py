@@ -22,8 +22,9 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import COMPILE
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.programs import UNNAMED
 

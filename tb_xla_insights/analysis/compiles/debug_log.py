@@ -21,7 +21,8 @@ from tb_xla_insights.analysis.delays.early_executions import find_early_executio
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
 from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.sidecars import DebugLogBlock
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Cause

@@ -20,7 +20,8 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import parse_program_name
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text

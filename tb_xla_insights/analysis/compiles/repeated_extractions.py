@@ -15,7 +15,8 @@ from tb_xla_insights.analysis.launches.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.arrays import Int32
+from tb_xla_insights.trace.model import Trace
 
 
 @dataclass(frozen=True)

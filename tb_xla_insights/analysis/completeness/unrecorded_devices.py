@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.codes import ENQUEUE
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import DISPATCH
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.trace.threads import host_planes
 

@@ -14,9 +14,10 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
 

@@ -15,7 +15,8 @@ from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, span_intervals, union
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
 _PRIMITIVE = re.compile(

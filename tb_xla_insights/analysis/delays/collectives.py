@@ -22,7 +22,8 @@ from tb_xla_insights.analysis.opcodes import (
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import Collective

@@ -19,10 +19,11 @@ from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.threads import thread_labels
 

@@ -31,10 +31,11 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.columns.weighted import weighted_mean
 from tb_xla_insights.trace.device import NestedIntervals
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:

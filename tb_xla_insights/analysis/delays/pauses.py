@@ -17,10 +17,11 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, number_distinct, parse_frame
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
 _SCRIPT_CLASSES = [

@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.launches.causality import causal_paths
 from tb_xla_insights.analysis.launches.step_times import find_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, Trace
+from tb_xla_insights.trace.model import Role, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
 

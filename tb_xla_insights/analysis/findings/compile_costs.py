@@ -10,7 +10,8 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 BUILDING_CLASSES = ("compile", "tracing", "python")
 """The classes of host work that a call does only if it compiles. A call that finds its program in the cache launches

@@ -21,8 +21,9 @@ from tb_xla_insights.analysis.launches.launches import (
     launches_single_operations,
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.english import Sentence, sentences, upper_first
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times
 
 _LOADED_ONCE_ADVICE = (

@@ -22,8 +22,9 @@ from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time
 
 

@@ -16,9 +16,10 @@ from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words, plural, sentences
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_range, brief_time
 
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))

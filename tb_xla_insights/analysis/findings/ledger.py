@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 
 class Ledger:

@@ -11,7 +11,8 @@ from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import step_times
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import Trace
 
 
 def place_of(trace: Trace, ledger: Ledger, finding: Finding, taken_ps: Int64) -> Place | None:

@@ -26,9 +26,10 @@ from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.english import plural, sentences
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times, share
 
 

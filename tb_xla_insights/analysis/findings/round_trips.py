@@ -11,7 +11,8 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 _MAX_OPERATOR_PS = 10**9
 """Without counters, a value that is sent later than this after the read is not taken for the result of an operator. In

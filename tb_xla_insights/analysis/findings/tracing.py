@@ -12,10 +12,11 @@ from tb_xla_insights.analysis.findings.host_phases import longest_phases, phases
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import PYTHON, TRACING
 from tb_xla_insights.english import sentences
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 _MAX_PHASES = 3
 """The most annotations that the text names."""

@@ -18,8 +18,9 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import WAIT
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 
 @dataclass(frozen=True)

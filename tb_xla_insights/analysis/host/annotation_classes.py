@@ -12,9 +12,10 @@ from tb_xla_insights.analysis.environment import is_torch_xla
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.arrays import Int8, Int32
 from tb_xla_insights.catalog.classes import INPUT, PYTHON, TRACING
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int8, Int32, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
 

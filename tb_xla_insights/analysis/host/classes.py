@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Ranked, Segments, innermost_segments, overlay
+from tb_xla_insights.arrays import Int8, Int64
 from tb_xla_insights.catalog.classes import (
     COMPILE,
     DISPATCH,
@@ -36,7 +37,7 @@ from tb_xla_insights.catalog.classes import (
     WAIT,
 )
 from tb_xla_insights.trace.metadata_events import values_of_events
-from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
+from tb_xla_insights.trace.model import Role, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 HELPER_ROLES: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")

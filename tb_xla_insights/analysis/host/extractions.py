@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 _MAX_MARKERS = 2

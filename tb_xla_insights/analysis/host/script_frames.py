@@ -14,7 +14,8 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS
 from tb_xla_insights.analysis.user_files import is_user_file
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
 

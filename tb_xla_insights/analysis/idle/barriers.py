@@ -14,8 +14,9 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.segments import Segments, overlay_first
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import WAIT
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 _LINE, _NAME = "XLA TraceMe", "barrier-cores"
 

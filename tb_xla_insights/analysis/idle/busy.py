@@ -20,10 +20,11 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
+from tb_xla_insights.arrays import Int8
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import values_of_events
-from tb_xla_insights.trace.model import Int8, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Busy, Duty, Stall

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.causality import CausalPaths, causal_paths
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 HOST, RUN, ENQUEUED, _HANDED_OVER = -1, -2, -3, -4
 """Sources of segments other than a thread's timeline: the host's class segments, the run that has begun, a launch that

@@ -16,9 +16,10 @@ from tb_xla_insights.analysis.launches.step_sources import find_unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, overlapping_pairs
 from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES, WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 MIN_GAP_PS = 10_000_000
 """The minimum length of a listed gap; shorter ones are only summed."""

@@ -17,8 +17,9 @@ from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:

@@ -17,9 +17,10 @@ from tb_xla_insights.analysis.idle.chains import find_activities
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.english import join_words
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_times, share
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from tb_xla_insights.analysis.codes import (
 from tb_xla_insights.analysis.launches import kernels
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, metadata_tags
-from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
+from tb_xla_insights.arrays import Int16, Int32, Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.threads import host_planes
 

@@ -20,7 +20,8 @@ from tb_xla_insights.analysis.launches.causality import causal_paths, execute_ca
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import ProgramName, parse_program_name
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.arrays import Int8, Int32, Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
 Join = Literal["exact", "ordered", "none"]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.enqueues import JOINS, NONE, Join
 from tb_xla_insights.analysis.launches.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import Float64, Int64, Trace
+from tb_xla_insights.arrays import Float64, Int64
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import Spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
-from tb_xla_insights.trace.model import Int32, Int64
+from tb_xla_insights.arrays import Int32, Int64
 
 _MIN_LATE_SHARE = 0.5
 """Of the steps with device work: the share whose work must end after the host has left the step."""

@@ -22,7 +22,8 @@ from tb_xla_insights.analysis.launches.causality import (
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.arrays import Int32
+from tb_xla_insights.trace.model import Trace
 
 
 @dataclass(frozen=True)

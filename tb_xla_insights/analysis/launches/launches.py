@@ -18,7 +18,8 @@ from tb_xla_insights.analysis.launches.joined import find_joined_launches
 from tb_xla_insights.analysis.launches.step_sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import ProgramName
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.arrays import Int8, Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 LaunchKind = Literal["lazy", "dynamo", "other"]
 KINDS: tuple[LaunchKind, ...] = get_args(LaunchKind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.arrays import Int64
 
 
 def match_by_order(run_start: Int64, call_of_run: Int64, call_start: Int64) -> Int64:

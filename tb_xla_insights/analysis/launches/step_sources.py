@@ -15,8 +15,9 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.unrecorded_work import UnrecordedWork, unrecorded_work
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, parse_program_name
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]

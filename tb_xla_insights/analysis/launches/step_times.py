@@ -10,7 +10,8 @@ import numpy as np
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_sources import Step, recorded_steps, recorded_steps_at
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 
 @memoised

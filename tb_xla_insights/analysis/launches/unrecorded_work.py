@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.joined import find_joined_launches
 from tb_xla_insights.analysis.names import has_tag
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import Trace
 
 _MIN_LAUNCHES = 2
 """One launch may be of a program that the capture's edge cuts, however long it runs."""

@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.propagation.kernels import find_distinct
 from tb_xla_insights.analysis.propagation.scope_lines import stored_scopes
 from tb_xla_insights.analysis.scope_names import op_name_in_tf_op
+from tb_xla_insights.arrays import Int32
 from tb_xla_insights.trace.device import Device
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.model import Trace
 
 _NO_PROGRAM = -1
 """The program id of events without a program, in files."""

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.step_times import annotated_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.scope_names import HostPaths, fits_limits, truncate_path
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import without_encoded_stats
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 
 

@@ -18,7 +18,8 @@ from tb_xla_insights.analysis.propagation.path_names import own_name
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.analysis.scope_names import operation_in_op_name, without_numbers
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
 if TYPE_CHECKING:

@@ -28,8 +28,9 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.programs import ProgramReader, module_names
 from tb_xla_insights.analysis.propagation.source import Frames
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy
 
 _MAX_SHARES = 1024

@@ -21,7 +21,8 @@ from tb_xla_insights.analysis.propagation.kernels import phase_segments
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.scope_names import scope_position
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 PhaseKey = tuple[str, int]
 """A phase: its name, and the repetition of the name within a step (from 0)."""

@@ -7,7 +7,8 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import Program
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_module
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy, undonated_copies

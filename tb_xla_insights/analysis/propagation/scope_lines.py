@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.scope_names import fits_limits, truncate_path
+from tb_xla_insights.arrays import Int32
 from tb_xla_insights.trace.device import Device
-from tb_xla_insights.trace.model import Int32, Line, Trace
+from tb_xla_insights.trace.model import Line, Trace
 
 _SCOPE_LINES = ("TensorFlow Name Scope", "Framework Name Scope")
 

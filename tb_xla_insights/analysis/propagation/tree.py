@@ -15,7 +15,8 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.path_names import outer_path
 from tb_xla_insights.analysis.scope_names import ScopeKind, scope_kind, scope_position
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Coverage

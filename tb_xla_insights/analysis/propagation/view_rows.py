@@ -21,7 +21,8 @@ from tb_xla_insights.analysis.propagation.tree import (
     device_ps_in_steps,
     find_nodes,
 )
-from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Annotation

@@ -27,9 +27,10 @@ from tb_xla_insights.analysis.replay import kernels
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments, overlay_first
+from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
-from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 _MIN_KNOWN_SHARE = 0.8
 """The minimum share of the runs in the steps that must have a known launch for a replay to be meaningful."""

@@ -34,8 +34,9 @@ from tb_xla_insights.analysis.replay.schedule import (
 )
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 NO_LAUNCHES: NDArray[np.intp] = np.zeros(0, np.intp)
 

@@ -15,9 +15,10 @@ from tb_xla_insights.analysis.launches.step_sources import (
 )
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.arrays import Int32
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.annotations import step_annotation_rows
-from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED, ClassName
-from tb_xla_insights.trace.model import Int32, Int64
 
 
 def class_times(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.arrays import Int64
 
 _BLOCK_SIZE = 1024
 

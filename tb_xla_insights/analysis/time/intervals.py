@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.time import kernels
-from tb_xla_insights.arrays import empty_columns, is_sorted, trim_columns
-from tb_xla_insights.trace.model import Int32, Int64
+from tb_xla_insights.arrays import Int32, Int64, empty_columns, is_sorted, trim_columns
 
 
 @dataclass(frozen=True)

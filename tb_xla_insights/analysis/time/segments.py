@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.time import kernels
 from tb_xla_insights.analysis.time.intervals import clip_columns
-from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.arrays import Int8, Int32, Int64, empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import OTHER, WAIT
-from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
 @dataclass(frozen=True)

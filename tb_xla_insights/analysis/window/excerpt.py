@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals, touches_window
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.analysis.window.op_times import DistinctOps, OpsOfDevice, distinct_ops, ops_of_device
+from tb_xla_insights.arrays import Int16, Int32, Int64
 from tb_xla_insights.trace.device import NestedIntervals
-from tb_xla_insights.trace.model import Int16, Int32, Int64, Role, Trace
+from tb_xla_insights.trace.model import Role, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.analysis.window.excerpt import ThreadExcerpt
-from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.arrays import Int32, Int64, empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.trace.model import Int32, Int64
 
 NO_CLASS = len(CLASSES)
 """The column of time without a class."""

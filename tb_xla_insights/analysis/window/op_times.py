@@ -18,9 +18,9 @@ from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals, touches_window
 from tb_xla_insights.analysis.window import kernels
-from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.arrays import Int32, Int64, empty_columns, trim_columns
 from tb_xla_insights.name_limit import shorten_name
-from tb_xla_insights.trace.model import Int32, Int64, Trace
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.window import OmittedRows, OpTime, WindowAnnotation

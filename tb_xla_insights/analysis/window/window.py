@@ -19,10 +19,11 @@ from tb_xla_insights.analysis.window.op_times import (
     paths_around,
     sum_of_ops,
 )
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.row_ids import RowId, thread_row
-from tb_xla_insights.trace.model import Int64, SessionTrace
+from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ByClass

@@ -30,9 +30,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import is_sorted
+from tb_xla_insights.arrays import Int8, Int32, Int64, is_sorted
 from tb_xla_insights.timeline.pyramid import kernels
-from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 _MIN_REDUCTION = 4
 _MAX_UNCACHED_EVENTS = 1 << 15
