@@ -378,6 +378,14 @@ def test_the_default_step_is_on_one_axis() -> None:
     [run], [gap] = step["runs"], step["gaps"]
     assert run["start_ps"] + run["duration_ps"] == gap["start_ps"]
     assert (gap["start_ps"] + gap["duration_ps"], gap["cause"]) == (end, "tracing")
+    assert not step["is_cut"]
+
+
+def test_a_step_says_whether_it_has_more_phases_than_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tb_xla_insights.compare.step._MAX_ROWS", 2)
+    step = default_step_view(SessionView(session(demo("synthetic_case_study_8_tpu_cores"))))
+    assert step is not None
+    assert (len(step["phases"]), step["is_cut"]) == (2, True)
 
 
 def test_the_view_is_small() -> None:

@@ -101,6 +101,12 @@ class TestDemos:
         )
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
+        assert "".join(view["lead"]) == document["verdict"]["text"]
+        assert re.fullmatch(r"[\d.]+× slower", view["lead"][1])
+        assert len(view["lead"]) == 3
+        assert view["class_total"]["difference_ps"] == sum(
+            row["difference_ps"] or 0 for row in view["classes"]
+        )
 
     def test_the_view_has_the_sums_of_whole_tables_and_lists_phases_first(
         self, monkeypatch: pytest.MonkeyPatch
@@ -108,10 +114,12 @@ class TestDemos:
         traced = session(demo("synthetic_case_study_8_tpu_cores"))
         whole = comparison_view(SessionView(traced), SessionView(traced))
         rows = whole["device_work"]["annotations"]
+        annotated = sum(row["a_ps"] or 0 for row in rows if row["path"])
         monkeypatch.setattr("tb_xla_insights.compare.document._MAX_ROWS", 2)
         cut = comparison_view(SessionView(traced), SessionView(traced))
         assert cut["device_time"] == whole["device_time"]
         assert cut["device_time"]["all"]["a_ps"] == sum(row["a_ps"] or 0 for row in rows)
+        assert cut["device_time"]["annotated_share"][0] == annotated / cut["device_time"]["all"]["a_ps"]
         assert cut["row_counts"] == whole["row_counts"]
         assert cut["row_counts"]["device_annotations"] == len(rows) > 2
         assert all(row["phase"] for row in cut["annotations"])

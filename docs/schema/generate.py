@@ -1,5 +1,5 @@
 """Generates, from `tb_xla_insights.schema`, a JSON Schema per document, docs/report.md, and for the page the types of
-the routes' answers, the classes of host time and the columns of tables.
+the routes' answers, the classes of host time, the words of comparisons and the columns of tables.
 
 python -m docs.schema.generate
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from inspect import getmembers, isclass
@@ -21,6 +22,7 @@ from typing_extensions import get_original_bases, is_typeddict
 from docs.schema.typescript import declarations
 from tb_xla_insights import schema, tables
 from tb_xla_insights.catalog import classes
+from tb_xla_insights.compare.sentences import PAIR_VERDICT_TEXTS, PRESENCE_TEXTS, VERDICT_TEXTS
 from tb_xla_insights.schema.compare import Comparison
 from tb_xla_insights.schema.report import Report
 from tb_xla_insights.schema.routes import Routes
@@ -76,6 +78,26 @@ export const CLASSES = [
 /** Their labels on the page. @type {{Record<ClassName, string>}} */
 export const LABELS = {{
 {labels}}};
+"""
+
+COMPARE_TEXTS = """/** Words of comparisons. Generated from `tb_xla_insights/compare/sentences.py` by `make schema`. */
+
+/** @typedef {{import('./routes').TestVerdict}} TestVerdict */
+
+/** Verdicts as printed beside a row. @type {{Record<TestVerdict, string>}} */
+export const VERDICT_TEXTS = {{
+{verdicts}}};
+
+/** Verdicts of the pairs in a table of pairs. @type {{Record<TestVerdict, string>}} */
+export const PAIR_VERDICT_TEXTS = {{
+{pair_verdicts}}};
+
+/**
+ * Which sessions have an op or annotation, as printed beside it.
+ * @type {{Record<import('./routes').ListedOp['presence'], string>}}
+ */
+export const PRESENCE_TEXTS = {{
+{presences}}};
 """
 
 TABLE_DEFINITIONS = """/** The columns of each table. Generated from `tb_xla_insights/tables` by `make schema`. */
@@ -215,8 +237,23 @@ def _unions() -> dict[str, tuple[str, ...]]:
 def class_names() -> str:
     """The classes of host time and their labels, as a module of the page."""
     names = "".join(f"  '{name}',\n" for name in classes.CLASSES)
-    labels = "".join(f"  {name}: '{classes.label(name)}',\n" for name in classes.CLASSES)
-    return CLASS_NAMES.format(names=names, labels=labels)
+    return CLASS_NAMES.format(
+        names=names, labels=_properties_of_texts({name: classes.label(name) for name in classes.CLASSES})
+    )
+
+
+def compare_texts() -> str:
+    """The words of comparisons, as a module of the page."""
+    return COMPARE_TEXTS.format(
+        verdicts=_properties_of_texts(VERDICT_TEXTS),
+        pair_verdicts=_properties_of_texts(PAIR_VERDICT_TEXTS),
+        presences=_properties_of_texts(PRESENCE_TEXTS),
+    )
+
+
+def _properties_of_texts(texts: Mapping[str, str]) -> str:
+    """The lines of an object literal."""
+    return "".join(f"  {key}: '{text}',\n" for key, text in texts.items())
 
 
 def table_definitions() -> str:
@@ -255,6 +292,7 @@ def generated_files() -> dict[Path, str]:
         ),
         PAGE / "routes.d.ts": TYPES_HEAD + declarations(schemas["routes"], _unions()),
         PAGE / "class-names.js": class_names(),
+        PAGE / "compare-texts.js": compare_texts(),
         PAGE / "table-definitions.js": table_definitions(),
     }
 

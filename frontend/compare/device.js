@@ -1,22 +1,22 @@
 /** Times of device ops in both sessions, by annotation and by op, sorted by the difference per step or run. */
 
+import { PRESENCE_TEXTS } from '../lib/compare-texts.js';
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { columnUnit } from '../lib/totals.js';
 import { cutMiddle, listedRows, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { shortPathNames } from '../lib/path-names.js';
+import { pathText, shortPathNames } from '../lib/path-names.js';
 import { differenceText, ratioCell } from './cells.js';
 import { VERDICT_COLUMN } from './verdict.js';
 
-/** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */
-/** @typedef {import('../lib/routes').ComparedOp} ComparedOp */
+/** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ListedOp} WorkRow */
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {CompareAnswer['device_work']['annotations'][number]} AnnotationRow */
+/** @typedef {CompareAnswer['device_work']['ops'][number]} WorkOp */
 
-/** Which sessions have an op or annotation, as printed beside it: B lacks what is gone, A what is new. */
-const PRESENCE = { both: '', only_a: 'gone', only_b: 'new', changed: 'changed' };
+const NO_ANNOTATION = 'no annotation';
 
 /** `−18.3 %`; negligible differences have no sign. @param {number|null} difference share of a step */
 function stepShare(difference) {
@@ -46,28 +46,11 @@ function differenceColumns(items) {
       cell: (item) => stepShare(item.of_step),
     }),
     definedColumn(ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
-    ...(items.some((item) => PRESENCE[item.presence])
-      ? [definedColumn(presence, { field: (/** @type {T} */ item) => PRESENCE[item.presence] })]
+    ...(items.some((item) => PRESENCE_TEXTS[item.presence])
+      ? [definedColumn(presence, { field: (/** @type {T} */ item) => PRESENCE_TEXTS[item.presence] })]
       : []),
     VERDICT_COLUMN,
   ];
-}
-
-/** The name of an op; of changed ops, the one with most time in each session. @param {ComparedOp} row */
-function opNames({ ops_a, ops_b, count: [inA, inB], presence }) {
-  const sessionOps = (/** @type {string[]} */ [first], /** @type {number} */ opCount) =>
-    first ? [`${first}${opCount > 1 ? ` and ${opCount - 1} more` : ''}`] : [];
-  return [...sessionOps(ops_a, inA), ...(presence === 'both' ? [] : sessionOps(ops_b, inB))].join(' → ');
-}
-
-/**
- * The share of a session's device time that has an annotation.
- * @param {CompareAnswer['device_time']} time
- * @param {'a_ps'|'b_ps'} key of the session
- */
-function coverage({ all, without_annotation }, key) {
-  const total_ps = all[key] ?? 0;
-  return share(total_ps ? 1 - (without_annotation[key] ?? 0) / total_ps : null);
 }
 
 /**
@@ -81,14 +64,14 @@ export function deviceCards({ verdict, device_work: { annotations, ops }, device
   if (!annotations.length) return [];
   const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const annotationColumns = differenceColumns(annotations);
-  const [a, b] = [device_time.all.a_ps ?? 0, device_time.all.b_ps ?? 0];
+  const { all } = device_time;
+  const [coveredOfA, coveredOfB] = device_time.annotated_share.map(share);
   const byDifference = 'with the largest difference';
   return [
     tableCard(
       'Device time by annotation',
       {
-        note: `own time per ${unit} and core; covered by annotations: ${coverage(device_time, 'a_ps')} of A, ` +
-          `${coverage(device_time, 'b_ps')} of B` +
+        note: `own time per ${unit} and core; covered by annotations: ${coveredOfA} of A, ${coveredOfB} of B` +
           listedRows(annotations, row_counts.device_annotations, byDifference),
         class: 'across list-card compact',
       },
@@ -97,18 +80,19 @@ export function deviceCards({ verdict, device_work: { annotations, ops }, device
         items: annotations,
         columns: [
           definedColumn(TABLES.annotation_differences.path, {
-            field: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
-            cell: ({ path }) => (path == null ? 'no annotation' : h('code', null, cutMiddle(path, 44))),
+            field: (/** @type {AnnotationRow} */ { path }) => (path === null ? NO_ANNOTATION : pathText(path)),
+            cell: ({ path }) =>
+              path === null ? NO_ANNOTATION : h('code', { title: path }, cutMiddle(pathText(path), 44)),
           }),
           ...annotationColumns,
         ],
         foot: [
           'All',
-          timeCell(a, timeUnit),
-          timeCell(b, timeUnit),
-          differenceText(a, b, timeUnit),
+          timeCell(all.a_ps, timeUnit),
+          timeCell(all.b_ps, timeUnit),
+          differenceText(all.a_ps, all.b_ps, timeUnit),
           '',
-          ratioCell(a ? b / a : null),
+          ratioCell(all.ratio),
           ...annotationColumns.slice(5).map(() => ''),
         ],
       },
@@ -124,13 +108,12 @@ export function deviceCards({ verdict, device_work: { annotations, ops }, device
         items: ops,
         columns: [
           definedColumn(TABLES.op_differences.name, {
-            field: opNames,
-            cell: (row) => h('code', null, cutMiddle(opNames(row), 44)),
+            cell: ({ name }) => h('code', null, cutMiddle(name, 44)),
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
           definedColumn(TABLES.op_differences.annotation, {
-            field: (/** @type {ComparedOp} */ { annotation }) =>
-              annotation === null ? 'no annotation' : (names.get(annotation) ?? annotation),
+            field: (/** @type {WorkOp} */ { annotation }) =>
+              annotation === null ? NO_ANNOTATION : names.get(annotation),
             title: ({ annotation }) => annotation ?? '',
           }),
           ...differenceColumns(ops),

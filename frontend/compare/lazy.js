@@ -1,7 +1,7 @@
 /** Comparison of lazy and dynamo executions of two sessions, for Compare and Executions. */
 
 import { card, codeCell } from '../lib/cards.js';
-import { cutMiddle, deviceTimeCell, UNITS } from '../lib/format.js';
+import { cutMiddle, deviceTimeCell, listedRows, UNITS } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { table } from '../lib/table.js';
@@ -10,13 +10,6 @@ import { ratioCell } from './cells.js';
 /** @typedef {NonNullable<import('../lib/routes').CompareAnswer['lazy_dynamo']>} LazyDynamo */
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
-/** The server lists at most this many pairs of programs of a session; a full list may be incomplete. */
-const MAX_PAIRS = 50;
-
-/** The title of the times between executions. @param {unknown[]} pairs of programs */
-export const betweenTitle = ({ length }) =>
-  `between executions${length < MAX_PAIRS ? '' : `, the ${MAX_PAIRS} pairs with most time`}`;
-
 /** The table of the times of a lazy step and of a dynamo step. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
   const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
@@ -48,21 +41,24 @@ export function lazySteps(answer) {
  * The card: a lazy and a dynamo step, the executions of both, and the times between these. Null unless one session
  * is lazy and the other dynamo.
  * @param {LazyDynamo|null} answer
+ * @param {number[]} betweenCounts numbers of pairs of programs in A and in B
  */
-export function lazyCard(answer) {
+export function lazyCard(answer, [inA, inB]) {
   if (!answer) return null;
   const { program, host_ps, device_ps, overhead_ps } = TABLES.lazy_dynamo_executions;
   /**
    * Rows of both kinds, in a group each.
    * @template T
    * @param {Record<'a'|'b', T[]>} bySession
-   * @param {(rows: T[]) => string} titleOf
+   * @param {(session: 'a'|'b') => string} titleOf
    */
   const groupRows = (bySession, titleOf) =>
     KINDS.flatMap((kind) => {
-      const rows = bySession[answer[kind]];
-      return rows.map((row) => ({ ...row, group: `${kind}: ${titleOf(rows)}` }));
+      const title = `${kind}: ${titleOf(answer[kind])}`;
+      return bySession[answer[kind]].map((row) => ({ ...row, group: title }));
     });
+  const betweenTitle = (/** @type {'a'|'b'} */ session) =>
+    `between executions${listedRows(answer.between[session], session === 'a' ? inA : inB, 'with most time')}`;
   const groupOf = (/** @type {{group: string}} */ { group }) => group;
   return card(
     'Lazy against dynamo',

@@ -18,15 +18,6 @@ const TONES = 6;
 /** Length of the axis over that of the longer step, so that the line at the step's end is visible. */
 const AXIS_LENGTH_FACTOR = 1.08;
 
-/** The server sends at most this many phases, runs and gaps of a step each. */
-const MAX_ROWS = 200;
-
-/** What the strip may leave out of steps with very many phases, runs or gaps. @param {(DefaultStep|null)[]} steps */
-export const limitText = (steps) =>
-  steps.some((step) => step && [step.phases, step.runs, step.gaps].some(({ length }) => length >= MAX_ROWS))
-    ? `Of more than ${MAX_ROWS} annotations or runs the first are drawn, of more gaps the longest.`
-    : '';
-
 /** `step 1208 · 243.2 ms` @param {DefaultStep} step */
 const stepText = ({ number, duration_ps }) =>
   [...(number === null ? [] : [`step ${number}`]), headlineTime(duration_ps)].join(' · ');
@@ -113,8 +104,14 @@ export function stepStrip(sides, open) {
     ].flat();
   }
 
-  const limit = limitText(sides.map(([, step]) => step));
   return h('div', { class: 'axis', 'data-testid': 'compare-strip' },
     axisGrid(length, unit), sides.flatMap(([name, step]) => (step ? lanes(name, step) : [])),
-    limit && [h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, limit)]);
+    sides.some(([, step]) => step?.is_cut) && [
+      h('span', { class: 'run-label' }),
+      h(
+        'p',
+        { class: 'small muted' },
+        'Of very many annotations or runs the first are drawn, of very many gaps the longest.',
+      ),
+    ]);
 }

@@ -1,6 +1,6 @@
 /** The Compare view: the open session A beside session B, chosen in the header. */
 
-import { button, fill, h, percent } from '../lib/dom.js';
+import { button, emphasised, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { classCell } from '../lib/classes.js';
@@ -18,7 +18,7 @@ import {
   unitFor,
 } from '../lib/format.js';
 import { ownName } from '../lib/path-names.js';
-import { knownTotal, maximum } from '../lib/totals.js';
+import { maximum } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
@@ -46,15 +46,14 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {typeof TABLES.class_differences} definition
  * @param {T[]} items
  * @param {(item: T) => any} cell of the first column
- * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the
- *   card is wider than its columns need
+ * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: TimePair & {name: string},
+ *   isWide?: boolean}} [more] `isWide`: the card is wider than its columns need
  */
 function pairCard(title, note, definition, items, cell, { testid, bars, foot, isWide = false } = {}) {
   const longest_ps = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest_ps);
   const longest = longest_ps / unit.ps;
   const hasVerdicts = items.some(({ verdict }) => verdict);
-  const [a, b] = [knownTotal(items, ({ a_ps }) => a_ps), knownTotal(items, ({ b_ps }) => b_ps)];
   return tableCard(
     title,
     { note, class: isWide ? 'compact' : '' },
@@ -78,12 +77,12 @@ function pairCard(title, note, definition, items, cell, { testid, bars, foot, is
       ],
       foot: foot
         ? [
-            foot,
-            timeCell(a, unit),
-            timeCell(b, unit),
+            foot.name,
+            timeCell(foot.a_ps, unit),
+            timeCell(foot.b_ps, unit),
             ...(bars ? [''] : []),
-            differenceText(a, b, unit),
-            ratioCell(a && b != null ? b / a : null),
+            differenceText(foot.a_ps, foot.b_ps, unit),
+            ratioCell(foot.ratio),
             ...(hasVerdicts ? [''] : []),
           ]
         : undefined,
@@ -197,8 +196,6 @@ export function compareView(app) {
     const stepCounts = `${plural(a.steps, 'step')} and ${plural(b.steps, 'step')}`;
     /** Link state in which B is the open session; the link may name the next B already. */
     const swapped = { s: requestedName ?? '', c: session?.session.name };
-    const sentence = comparison.verdict.text;
-    const [, before, boldText, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const noteOf = (/** @type {ComparedSession} */ side) =>
       [plural(side.steps, 'step'), coreCountText(side.devices), side.launched_by].join(' · ');
     const longest_ps = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
@@ -236,7 +233,7 @@ export function compareView(app) {
       headingCard(
         [sessionBadge('A', a.session.name, noteOf(a)), sessionBadge('B', b.session.name, noteOf(b))],
         button('Swap A and B', () => app.open(swapped), { 'data-testid': 'compare-swap' }),
-        h('p', { class: 'lead' }, before, h('b', null, boldText), after),
+        h('p', { class: 'lead' }, emphasised(comparison.lead)),
         chance.text ? h('p', { class: 'secondary' }, chance.text) : null,
       ),
       (step.a || step.b) && h(
@@ -259,7 +256,7 @@ export function compareView(app) {
           TABLES.class_differences,
           comparison.classes,
           (row) => classCell(row.class),
-          { testid: 'compare-classes', foot: 'Step, mean', bars },
+          { testid: 'compare-classes', foot: { name: 'Step, mean', ...comparison.class_total }, bars },
         ),
       ),
       h(
@@ -324,9 +321,9 @@ export function compareView(app) {
           TABLES.idle_differences,
           [...gaps.classes, { ...gaps.small, class: null }],
           (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'),
-          { testid: 'compare-idle', foot: 'All' },
+          { testid: 'compare-idle', foot: { name: 'All', ...gaps.idle } },
         ),
-        lazyCard(comparison.lazy_dynamo),
+        lazyCard(comparison.lazy_dynamo, row_counts.between),
       ),
     );
     return /** @type {const} */ ('ready');

@@ -360,8 +360,6 @@ export interface CompareAnswer {
   classes: ClassDifference[];
   /** By path of annotation. */
   annotations: ComparedAnnotation[];
-  /** Device time of ops. */
-  device_work: ComparedDeviceWork;
   /** By program; most device time first. */
   programs: ComparedProgram[];
   /** Idle time. */
@@ -372,6 +370,12 @@ export interface CompareAnswer {
   lazy_dynamo: LazyDynamo | null;
   /** The table of speed-ups from a file of pairs, with `--pairs`. */
   pairs?: Pairs;
+  /** The sentences of the verdict in parts, every second of which is emphasised. */
+  lead: string[];
+  /** Sum of `classes`. */
+  class_total: TimePair;
+  /** Device time of ops. */
+  device_work: ListedWork;
   /** Steps of both. */
   steps: ListedSteps;
   /** Sums of `device_work.annotations` before it is cut. */
@@ -424,14 +428,6 @@ export interface ComparedCompiles {
   count: number[];
 }
 
-/** Own time of ops per step and core, or per run and core of the verdict's program; empty where a session recorded no ops. */
-export interface ComparedDeviceWork {
-  /** By annotation; the differences add up to that of all ops. The largest difference first. */
-  annotations: ComparedWork[];
-  /** By op; the largest difference first. */
-  ops: ComparedOp[];
-}
-
 /** Idle time per step and core; `null` where a session has no steps or no device work. */
 export interface ComparedGaps {
   /** Number of gaps of at least 10 µs in A and in B, of all devices in the whole capture. */
@@ -442,44 +438,6 @@ export interface ComparedGaps {
   classes: GapClass[];
   /** In gaps below 10 µs. */
   small: TimePair;
-}
-
-/** Own time per step and core of one op, or of several ops that cannot be distinguished. */
-export interface ComparedOp {
-  /** Name of the program, A's where A has it. */
-  program: string;
-  /** Path of the annotation; `null` without one. */
-  annotation: string | null;
-  /** Category of the op; `null`: ops that are not listed individually. */
-  category: string | null;
-  /** `work`, or why its time is not work. */
-  kind: string;
-  /** In A; `null` if there is none. */
-  a_ps: number | null;
-  /** In B; `null` if there is none. */
-  b_ps: number | null;
-  /** B − A; `null` if either is. */
-  difference_ps: number | null;
-  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
-  of_step: number | null;
-  /** B / A; `null` if either is, or A is 0. */
-  ratio: number | null;
-  /** The sessions that have it; `changed`: both have ops there, with other names or shapes. */
-  presence: Presence;
-  /** Which direction is better; `null` if neither is. */
-  better: BetterDirection | null;
-  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
-  p: number | null;
-  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
-  chance: number | null;
-  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
-  verdict: TestVerdict | null;
-  /** Number of ops in A and in B. */
-  count: number[];
-  /** Names in A, the first 20. */
-  ops_a: string[];
-  /** Names in B, the first 20. */
-  ops_b: string[];
 }
 
 /** A program of either session. */
@@ -722,6 +680,8 @@ export interface DefaultStep {
   runs: StepRun[];
   /** The gaps of the first device; of many the longest. */
   gaps: StepGap[];
+  /** Whether there are more phases, runs or gaps. */
+  is_cut: boolean;
 }
 
 /** The default step of both sessions. */
@@ -880,8 +840,8 @@ export interface DeviceSummaries {
 export interface DeviceTime {
   /** All ops; 0 if a session has no steps. */
   all: TimePair;
-  /** Ops without an annotation. */
-  without_annotation: TimePair;
+  /** The share of it in ops with an annotation, in A and in B; `null` without time. */
+  annotated_share: (number | null)[];
 }
 
 /** Sums over devices. */
@@ -1870,6 +1830,46 @@ export interface ListedHost {
   bytes: number;
 }
 
+/** Own time of one op, or of several, with a name. */
+export interface ListedOp {
+  /** Name of the program, A's where A has it. */
+  program: string;
+  /** Path of the annotation; `null` without one. */
+  annotation: string | null;
+  /** Category of the op; `null`: ops that are not listed individually. */
+  category: string | null;
+  /** `work`, or why its time is not work. */
+  kind: string;
+  /** In A; `null` if there is none. */
+  a_ps: number | null;
+  /** In B; `null` if there is none. */
+  b_ps: number | null;
+  /** B − A; `null` if either is. */
+  difference_ps: number | null;
+  /** The difference as a share of A's mean step, or run; `null` if that takes no time. */
+  of_step: number | null;
+  /** B / A; `null` if either is, or A is 0. */
+  ratio: number | null;
+  /** The sessions that have it; `changed`: both have ops there, with other names or shapes. */
+  presence: Presence;
+  /** Which direction is better; `null` if neither is. */
+  better: BetterDirection | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if the tested difference is larger, if none was tested, if A is 0, and in `device_work`, whose rows are tested together. */
+  chance: number | null;
+  /** `better` or `worse`: B than A; `same`: at most 3 % apart; `chance`: may be chance; `few`: too few steps to test; `null`: not tested, or neither direction is better. */
+  verdict: TestVerdict | null;
+  /** Number of ops in A and in B. */
+  count: number[];
+  /** Names in A, the first 20. */
+  ops_a: string[];
+  /** Names in B, the first 20. */
+  ops_b: string[];
+  /** The op's name; of changed ops, the one with most time in each session. */
+  name: string;
+}
+
 /** A session of the logdir. */
 export interface ListedSession {
   /** Name of the session; its path if there are several logdirs, or if it is in a subdirectory. */
@@ -1892,6 +1892,14 @@ export interface ListedSteps {
   only_b: number;
   /** Number of pairs. */
   count: number;
+}
+
+/** Own time of ops, the largest differences. */
+export interface ListedWork {
+  /** By annotation. */
+  annotations: ComparedWork[];
+  /** By op. */
+  ops: ListedOp[];
 }
 
 /** The longest event of a name, as recorded: it may begin before the window or end after it. */
@@ -2624,6 +2632,8 @@ export interface RowCounts {
   programs: number;
   /** Rows of `compiles`; the longest are listed. */
   compiles: number;
+  /** Pairs of programs that follow each other on a core, in A and in B; `lazy_dynamo` lists those with most time. */
+  between: number[];
 }
 
 /** The runs of one step by start, a column per property. */

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import elements
-from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
+from tb_xla_insights.compare.measures import sum_of_times
+from tb_xla_insights.compare.sentences import (
+    PAIR_VERDICT_TEXTS,
+    PRESENCE_TEXTS,
+    VERDICT_TEXTS,
+    op_names_text,
+    ratio_text,
+)
 from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
@@ -184,17 +191,7 @@ def _print_differences(
         return
     shown_rows = named_rows if summed else named_rows[: elements.MAX_ROWS]
     cut_note = "" if summed else units.cut_note(elements.MAX_ROWS, len(named_rows))
-    sums = None
-    if summed:
-        columns = ([row[key] for row in named_rows] for key in ("a_ps", "b_ps"))
-        a, b = (None if set(times) == {None} else sum(time or 0 for time in times) for times in columns)
-        sums = {
-            "name": "all",
-            "a_ps": a,
-            "b_ps": b,
-            "difference_ps": None if a is None or b is None else b - a,
-            "ratio": b / a if a and b is not None else None,
-        }
+    sums = {"name": "all", **sum_of_times(named_rows)} if summed else None
     out.print(
         elements.table(
             definition,
@@ -240,10 +237,6 @@ def _precise_ms(ps: int | None) -> str:
     return units.MISSING if ps is None else units.time_in(ps, "ms", 5)
 
 
-_PAIR_VERDICT_TEXTS = VERDICT_TEXTS | {"few": "too few steps"}
-"""Each pair has its own sessions, and no sentence says whether their steps are enough."""
-
-
 def _print_pairs(out: Console, pairs: Document) -> None:
     """Prints the table of pairs. Each column of speed-ups is followed by one of verdicts, left out if empty."""
     definition = pair_table(pairs["columns"])
@@ -252,7 +245,7 @@ def _print_pairs(out: Console, pairs: Document) -> None:
             "model": row["model"],
             **{f"speedup_{index}": _speedup_text(value) for index, value in enumerate(row["speedups"])},
             **{
-                f"verdict_{index}": _PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
+                f"verdict_{index}": PAIR_VERDICT_TEXTS.get(pair["verdict"], "") if pair else ""
                 for index, pair in enumerate(row["pairs"])
             },
         }

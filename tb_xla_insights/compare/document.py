@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.compare.device import compare_device_work
 from tb_xla_insights.compare.executions import main_pair
@@ -15,18 +14,18 @@ from tb_xla_insights.compare.matching import (
     match_programs,
     match_steps,
 )
-from tb_xla_insights.compare.measures import class_rows, measure_rows, time_pair
-from tb_xla_insights.compare.sentences import chance, compare_verdict
+from tb_xla_insights.compare.measures import class_rows, measure_rows, sum_of_times
+from tb_xla_insights.compare.sentences import chance, compare_verdict, op_names_text
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
 from tb_xla_insights.compare.step import default_step_view
+from tb_xla_insights.english import sentence_parts
 from tb_xla_insights.report.execution_views import executions
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.compare_route import CompareAnswer
-    from tb_xla_insights.schema.differences import TimePair
     from tb_xla_insights.schema.executions_route import Executions
 
 SCHEMA_VERSION = 1
@@ -46,6 +45,21 @@ def compare(
     `share` and a sentence. `measures`, `classes`, `steps`, `annotations`, `device_work`, `programs`, `gaps`,
     `compiles`: values of both. `lazy_dynamo`: None unless one session is lazy and the other dynamo.
     """
+    return _compare(a, b, samples_per_step).document
+
+
+class _Compared(NamedTuple):
+    """A comparison, the pieces of its verdict (see `english.sentence_parts`), and the numbers of pairs of programs that
+    follow each other in A and in B."""
+
+    document: Comparison
+    verdict_pieces: list[str]
+    between_counts: list[int]
+
+
+def _compare(
+    a: SessionView, b: SessionView, samples_per_step: tuple[float | None, float | None] = (None, None)
+) -> _Compared:
     totals_a, totals_b = SessionTotals(a, samples_per_step[0]), SessionTotals(b, samples_per_step[1])
     views = {"a": executions(a), "b": executions(b)}
     test = PermutationTest(totals_a.sample, totals_b.sample)
@@ -55,11 +69,12 @@ def compare(
     device_work = compare_device_work(totals_a, totals_b, test, programs, pair)
     between = {side: view["between"] for side, view in views.items()}
     order = {side: _program_order(view) for side, view in views.items()}
-    return {
+    verdict, pieces = compare_verdict(totals_a, totals_b, pair, measures, classes, device_work, programs)
+    document: Comparison = {
         "schema": SCHEMA_VERSION,
         "a": totals_a.document(),
         "b": totals_b.document(),
-        "verdict": compare_verdict(totals_a, totals_b, pair, measures, classes, device_work, programs),
+        "verdict": verdict,
         "chance": chance(totals_a, totals_b, pair, measures),
         "measures": measures,
         "classes": classes,
@@ -71,6 +86,7 @@ def compare(
         "compiles": compare_compiles(totals_a, totals_b),
         "lazy_dynamo": compare_lazy_dynamo(totals_a, totals_b, between, order),
     }
+    return _Compared(document, pieces, [view["between_count"] for view in views.values()])
 
 
 def _program_order(view: Executions) -> list[str]:
@@ -82,31 +98,38 @@ def comparison_view(a: SessionView, b: SessionView) -> CompareAnswer:
     """Returns `data/compare`: the document with the default step of both on one axis (`step`). Its long tables are cut
     to _MAX_ROWS rows; `count` in `steps` and `row_counts` are their full lengths, `device_time` has the sums of
     `device_work`. Phases come before other annotations."""
-    document = compare(a, b)
+    document, verdict_pieces, between_counts = _compare(a, b)
     steps, work = document["steps"], document["device_work"]
     annotations = sorted(document["annotations"], key=lambda row: not row["phase"])
+    device_time = sum_of_times(work["annotations"])
+    annotated = sum_of_times(row for row in work["annotations"] if row["path"] is not None)
+    shares = [
+        (part or 0) / whole if whole else None
+        for part, whole in (
+            (annotated["a_ps"], device_time["a_ps"]),
+            (annotated["b_ps"], device_time["b_ps"]),
+        )
+    ]
     return {
         **document,
-        "device_time": {
-            "all": _sum_of_times(work["annotations"]),
-            "without_annotation": _sum_of_times(row for row in work["annotations"] if row["path"] is None),
-        },
+        "lead": sentence_parts(verdict_pieces),
+        "class_total": sum_of_times(document["classes"]),
+        "device_time": {"all": device_time, "annotated_share": shares},
         "row_counts": {
             "device_annotations": len(work["annotations"]),
             "device_ops": len(work["ops"]),
             "annotations": len(annotations),
             "programs": len(document["programs"]),
             "compiles": len(document["compiles"]),
+            "between": between_counts,
         },
         "step": {"a": default_step_view(a), "b": default_step_view(b)},
         "steps": {**steps, "rows": steps["rows"][:_MAX_ROWS], "count": len(steps["rows"])},
-        "device_work": {"annotations": work["annotations"][:_MAX_ROWS], "ops": work["ops"][:_MAX_ROWS]},
+        "device_work": {
+            "annotations": work["annotations"][:_MAX_ROWS],
+            "ops": [{**row, "name": op_names_text(row)} for row in work["ops"][:_MAX_ROWS]],
+        },
         "annotations": annotations[:_MAX_ROWS],
         "programs": document["programs"][:_MAX_ROWS],
         "compiles": document["compiles"][:_MAX_ROWS],
     }
-
-
-def _sum_of_times(rows: Iterable[TimePair]) -> TimePair:
-    times = [(row["a_ps"] or 0, row["b_ps"] or 0) for row in rows]
-    return time_pair(sum(a for a, _ in times), sum(b for _, b in times))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.compare.executions import ExecutionPair
@@ -29,6 +29,14 @@ _Number = TypeVar("_Number", int, float)
 def time_pair(a: int | None, b: int | None) -> TimePair:
     """Returns a time of both sessions, with `difference_ps` (b - a) and `ratio` (b / a); None if one is missing."""
     return {"a_ps": a, "b_ps": b, "difference_ps": _difference(a, b), "ratio": _ratio(a, b)}
+
+
+def sum_of_times(rows: Iterable[Mapping[str, Any]]) -> TimePair:
+    """Returns the sum of times of both sessions; None where no row has one."""
+    times = [(row["a_ps"], row["b_ps"]) for row in rows]
+    columns = ([pair[side] for pair in times] for side in range(2))
+    a, b = (None if set(column) == {None} else sum(time or 0 for time in column) for column in columns)
+    return time_pair(a, b)
 
 
 def judged_time_pair(

@@ -12,7 +12,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
-from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.english import Bold, join_words, plural
 from tb_xla_insights.units import (
     MISSING,
     NARROW_SPACE,
@@ -40,6 +40,9 @@ VERDICT_TEXTS = {
     "few": MISSING,
 }
 """A row's verdict as printed beside it. That the steps are too few is said once, in `chance_text`."""
+
+PAIR_VERDICT_TEXTS = VERDICT_TEXTS | {"few": "too few steps"}
+"""The verdict of a pair in a table of pairs: no sentence says whether its steps are enough."""
 
 _MIN_REASON_SHARE = 1 / 20
 """A class or op is named if it differs by more than this share of the longer median step."""
@@ -79,33 +82,36 @@ def compare_verdict(
     classes: Rows,
     work: ComparedDeviceWork,
     programs: Rows,
-) -> CompareVerdict:
+) -> tuple[CompareVerdict, list[str]]:
     """Returns a few sentences on the steps, or on the runs of `pair` (`text`), and the verdict of the headline's row
-    (`verdict`; `unknown` if there is none)."""
+    (`verdict`; `unknown` if there is none); also the pieces of the sentences (see `english.sentence_parts`)."""
     row = _headline_row(a, b, pair, measures)
     verdict: Verdict = row["verdict"] if row else "unknown"
     if not row:
-        text = f"{_without_steps(a, b)}, and no program runs in both: only totals are compared."
+        pieces = [f"{_without_steps(a, b)}, and no program runs in both: only totals are compared."]
     elif pair:
         runs = f"runs of {_program_name(pair)}"
-        sentence = f"{_time_sentence(pair.medians_ps, verdict, runs, 'run')}."
+        sentence = _time_sentence(pair.medians_ps, verdict, runs, "run")
         reasons = _run_reasons(pair, measures)
         if row["verdict"] in ("better", "worse"):
             reasons += _device_reasons(pair.medians_ps, work, "run")
         others = _other_programs_sentence(pair, programs)
-        text = f"{_without_steps(a, b)}; compared are runs of the same program. {sentence}{reasons}{others}"
+        start = f"{_without_steps(a, b)}; compared are runs of the same program. "
+        pieces = [start, *sentence, ".", reasons, others]
     elif differ_in_step_size(a, b):
-        text = _rate_sentence(a, b, verdict)
+        pieces = _rate_sentence(a, b, verdict)
     else:
         medians = a.median_ps or 0, b.median_ps or 0
-        sentence = f"{_time_sentence(medians, verdict, 'steps', 'step')}{_rare_compiles_clause(a, b)}."
+        sentence = _time_sentence(medians, verdict, "steps", "step")
         reasons = f"{_class_reasons(a, b, measures, classes)}{_device_reasons(medians, work, 'step')}"
-        text = f"{sentence}{reasons}"
-    return {
-        "text": f"{text}{_setup_sentence(a, b)}",
+        pieces = [*sentence, _rare_compiles_clause(a, b), ".", reasons]
+    pieces.append(_setup_sentence(a, b))
+    document: CompareVerdict = {
+        "text": "".join(pieces),
         "verdict": verdict,
         "program": pair.program if pair else None,
     }
+    return document, pieces
 
 
 def _setup_sentence(a: SessionTotals, b: SessionTotals) -> str:
@@ -140,18 +146,19 @@ _RATE_SENTENCES = {
 """The sentences of verdicts that find no difference, with the values of both and the ratio B / A."""
 
 
-def _time_sentence(medians_ps: tuple[int, int], verdict: Verdict, subject: str, unit: str) -> str:
+def _time_sentence(medians_ps: tuple[int, int], verdict: Verdict, subject: str, unit: str) -> list[str]:
     a_ps, b_ps = medians_ps
     if text := _TIME_SENTENCES.get(verdict or ""):
         values, ratio = " against ".join(brief_times(b_ps, a_ps)), ratio_text(b_ps / max(a_ps, 1))
-        return text.format(subject=subject, values=values, ratio=ratio, unit=unit)
+        return [text.format(subject=subject, values=values, ratio=ratio, unit=unit)]
     shorter, longer = sorted(medians_ps)
     factor, direction = longer / max(shorter, 1), "slower" if b_ps > a_ps else "faster"
     difference = _difference_text(b_ps - a_ps)
-    return f"B’s {subject} are {ratio_text(factor)} {direction} at the median: {difference} per {unit}"
+    end = f" at the median: {difference} per {unit}"
+    return [f"B’s {subject} are ", Bold(f"{ratio_text(factor)} {direction}"), end]
 
 
-def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: Verdict) -> str:
+def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: Verdict) -> list[str]:
     (rate_a, size_a), (rate_b, size_b) = (
         (session.throughput["samples_per_s"]["median"], session.throughput["samples_per_step"])
         for session in (a, b)
@@ -160,9 +167,9 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: Verdict) -> str:
     rates = f"{rate(rate_b)} samples per second against {rate(rate_a)}"
     sizes = f" B takes {samples(size_b)} per step, A {samples(size_a)}."
     if text := _RATE_SENTENCES.get(verdict or ""):
-        return f"{text.format(values=rates, ratio=ratio_text(rate_b / rate_a))}.{sizes}"
+        return [f"{text.format(values=rates, ratio=ratio_text(rate_b / rate_a))}.{sizes}"]
     factor, direction = (rate_b / rate_a, "faster") if rate_b > rate_a else (rate_a / rate_b, "slower")
-    return f"B is {ratio_text(factor)} {direction} at the median: {rates}.{sizes}"
+    return ["B is ", Bold(f"{ratio_text(factor)} {direction}"), f" at the median: {rates}.{sizes}"]
 
 
 def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:

@@ -42,35 +42,40 @@ def default_step_view(session: SessionView) -> DefaultStep | None:
         if 0 <= default - offset < len(find_steps(trace))
     )
     step = find_steps(trace)[index]
+    phases, phase_count = _phases(trace, index, step.start_ps, step.end_ps)
+    runs, run_count = _runs(trace, step.start_ps, step.end_ps)
+    gaps, gap_count = _gaps(trace, step.start_ps, step.end_ps)
     return {
         "number": step.number,
         "name": step.name,
         "start_ps": step.start_ps,
         "duration_ps": step.duration_ps,
-        "phases": _phases(trace, index, step.start_ps, step.end_ps),
+        "phases": phases,
         "host": _host_classes(trace, step.start_ps, step.end_ps),
         "device": trace.devices[0].id if trace.devices else None,
-        "runs": _runs(trace, step.start_ps, step.end_ps),
-        "gaps": _gaps(trace, step.start_ps, step.end_ps),
+        "runs": runs,
+        "gaps": gaps,
+        "is_cut": max(phase_count, run_count, gap_count) > _MAX_ROWS,
     }
 
 
-def _phases(trace: Trace, step: int, start: int, end: int) -> list[StepPhase]:
-    """Returns the children of the step's annotation that overlap the step; the outermost annotations if steps are not
-    annotations. Where the host only hands steps over, the annotation may end before the step, which lasts as long as
-    its work."""
+def _phases(trace: Trace, step: int, start: int, end: int) -> tuple[list[StepPhase], int]:
+    """Returns the children of the step's annotation that overlap the step, and their number; the outermost annotations
+    if steps are not annotations. Where the host only hands steps over, the annotation may end before the step, which
+    lasts as long as its work."""
     host, phases = host_annotations(trace), host_phases(trace)
     indices = phases.index[phases.step == step]
     rows = host.row[indices]
-    indices = indices[(trace.start_ps[rows] < end) & (trace.end_ps[rows] > start)][:_MAX_ROWS]
-    return [
+    indices = indices[(trace.start_ps[rows] < end) & (trace.end_ps[rows] > start)]
+    listed: list[StepPhase] = [
         {
             "name": host.name_of(int(host.path[index])),
             "start_ps": int(trace.start_ps[host.row[index]]),
             "duration_ps": int(trace.duration_ps[host.row[index]]),
         }
-        for index in indices.tolist()
+        for index in indices[:_MAX_ROWS].tolist()
     ]
+    return listed, len(indices)
 
 
 def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
@@ -88,35 +93,39 @@ def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
     ]
 
 
-def _runs(trace: Trace, start: int, end: int) -> list[StepRun]:
+def _runs(trace: Trace, start: int, end: int) -> tuple[list[StepRun], int]:
+    """Returns the runs of the first device, and their number."""
     launches = find_launches(trace)
     runs = launches.runs
     rows = np.arange(len(runs))[runs.of_device(0)]
-    rows = rows[(runs.start_ps[rows] < end) & (runs.end_ps[rows] > start)][:_MAX_ROWS]
-    return [
+    rows = rows[(runs.start_ps[rows] < end) & (runs.end_ps[rows] > start)]
+    listed: list[StepRun] = [
         {
             "program": launches.programs[runs.program[row]].name,
             "start_ps": int(runs.start_ps[row]),
             "duration_ps": int(runs.end_ps[row] - runs.start_ps[row]),
         }
-        for row in rows.tolist()
+        for row in rows[:_MAX_ROWS].tolist()
     ]
+    return listed, len(rows)
 
 
-def _gaps(trace: Trace, start: int, end: int) -> list[StepGap]:
-    """Returns the gaps of the first device, cut at the step's edges; only the longest if there are many."""
+def _gaps(trace: Trace, start: int, end: int) -> tuple[list[StepGap], int]:
+    """Returns the gaps of the first device, cut at the step's edges, and their number; only the longest if there are
+    many."""
     if not trace.devices:
-        return []
+        return [], 0
     gaps = find_gaps(trace)
     gap_start = np.maximum(gaps.start_ps, start)
     gap_end = np.minimum(gaps.end_ps, end)
     rows = np.flatnonzero((gaps.device == 0) & (gap_end > gap_start))
-    rows = np.sort(rows[np.argsort(gap_start[rows] - gap_end[rows], kind="stable")[:_MAX_ROWS]])
-    return [
+    longest = np.sort(rows[np.argsort(gap_start[rows] - gap_end[rows], kind="stable")[:_MAX_ROWS]])
+    listed: list[StepGap] = [
         {
             "start_ps": int(gap_start[row]),
             "duration_ps": int(gap_end[row] - gap_start[row]),
             "cause": CLASSES[gaps.cause[row]],
         }
-        for row in rows.tolist()
+        for row in longest.tolist()
     ]
+    return listed, len(rows)

@@ -339,8 +339,8 @@ class ComparedCompiles(TimePair):
     """Number of compilations in A and in B."""
 
 
-class ComparisonWithoutSteps(TypedDict):
-    """All keys of a comparison except `steps`."""
+class CommonComparison(TypedDict):
+    """The keys of a comparison that `data/compare` has unchanged."""
 
     schema: int
     """Increases if a key changes its meaning or is removed."""
@@ -358,8 +358,6 @@ class ComparisonWithoutSteps(TypedDict):
     """Host time per step by class."""
     annotations: list[ComparedAnnotation]
     """By path of annotation."""
-    device_work: ComparedDeviceWork
-    """Device time of ops."""
     programs: list[ComparedProgram]
     """By program; most device time first."""
     gaps: ComparedGaps
@@ -372,8 +370,10 @@ class ComparisonWithoutSteps(TypedDict):
     """The table of speed-ups from a file of pairs, with `--pairs`."""
 
 
-class Comparison(ComparisonWithoutSteps):
+class Comparison(CommonComparison):
     """Two sessions side by side."""
 
+    device_work: ComparedDeviceWork
+    """Device time of ops."""
     steps: ComparedSteps
     """Steps of both."""

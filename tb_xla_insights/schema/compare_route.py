@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
-from tb_xla_insights.schema.compare import ComparedSteps, ComparisonWithoutSteps
+from tb_xla_insights.schema.compare import CommonComparison, ComparedOp, ComparedSteps, ComparedWork
 from tb_xla_insights.schema.differences import ClassKey, TimePair
 
 
@@ -60,6 +60,8 @@ class DefaultStep(StepInterval):
     """The runs of the first device; of many the first."""
     gaps: list[StepGap]
     """The gaps of the first device; of many the longest."""
+    is_cut: bool
+    """Whether there are more phases, runs or gaps."""
 
 
 class DefaultSteps(TypedDict):
@@ -78,13 +80,29 @@ class ListedSteps(ComparedSteps):
     """Number of pairs."""
 
 
+class ListedOp(ComparedOp):
+    """Own time of one op, or of several, with a name."""
+
+    name: str
+    """The op's name; of changed ops, the one with most time in each session."""
+
+
+class ListedWork(TypedDict):
+    """Own time of ops, the largest differences."""
+
+    annotations: list[ComparedWork]
+    """By annotation."""
+    ops: list[ListedOp]
+    """By op."""
+
+
 class DeviceTime(TypedDict):
     """Time of all device ops per step and core, with those of rows that are not listed."""
 
     all: TimePair
     """All ops; 0 if a session has no steps."""
-    without_annotation: TimePair
-    """Ops without an annotation."""
+    annotated_share: list[float | None]
+    """The share of it in ops with an annotation, in A and in B; `null` without time."""
 
 
 class RowCounts(TypedDict):
@@ -100,11 +118,19 @@ class RowCounts(TypedDict):
     """Rows of `programs`; those with most device time are listed."""
     compiles: int
     """Rows of `compiles`; the longest are listed."""
+    between: list[int]
+    """Pairs of programs that follow each other on a core, in A and in B; `lazy_dynamo` lists those with most time."""
 
 
-class CompareAnswer(ComparisonWithoutSteps):
+class CompareAnswer(CommonComparison):
     """`data/compare`: two sessions side by side; long tables are cut."""
 
+    lead: list[str]
+    """The sentences of the verdict in parts, every second of which is emphasised."""
+    class_total: TimePair
+    """Sum of `classes`."""
+    device_work: ListedWork
+    """Device time of ops."""
     steps: ListedSteps
     """Steps of both."""
     device_time: DeviceTime
