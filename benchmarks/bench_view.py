@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.session import load
+from tb_xla_insights.system.deep_size import deep_size
 from tb_xla_insights.timeline import Timeline
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline"

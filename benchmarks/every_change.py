@@ -35,7 +35,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "demo_logs")]
 from tb_xla_insights.catalog import load_catalog  # noqa: E402
 from tb_xla_insights.errors import InputError  # noqa: E402
 from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
-from tb_xla_insights.parallel import limit_threads  # noqa: E402
+from tb_xla_insights.system.parallel import limit_threads  # noqa: E402
 from tb_xla_insights.trace.build import build_session, build_trace  # noqa: E402
 from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
 

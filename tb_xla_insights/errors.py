@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.text.escapes import escape_text
 
 Severity = Literal["info", "warning", "error"]
 

@@ -13,7 +13,7 @@ from tb_xla_insights.logdir.paths import expand
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
-from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.system.memory import release_freed_memory
 from tb_xla_insights.table import Table, report_table
 from tb_xla_insights.tasks import HostCapture, HostResult
 

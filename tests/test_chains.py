@@ -14,7 +14,7 @@ from synthetic import case_study
 
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN, find_chains
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, find_gaps
-from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
+from tb_xla_insights.text.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 

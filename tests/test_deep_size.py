@@ -13,12 +13,12 @@ import pytest
 from helpers import joining_threads
 
 from tb_xla_insights.analysis.propagation.hlo_scopes import Origin
-from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.system.deep_size import deep_size
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 NAME = "2026_11_21_00_03_56"

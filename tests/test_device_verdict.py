@@ -9,7 +9,7 @@ import pytest
 from tb_xla_insights.device_work.peaks_text import missing_peaks_text, peaks_text
 from tb_xla_insights.device_work.view_notes import work_notes
 from tb_xla_insights.device_work.view_verdict import BelowRoof, Chosen, VerdictSentence, find_below_roof
-from tb_xla_insights.english import Bold, sentence_parts
+from tb_xla_insights.text.english import Bold, sentence_parts
 
 MS = 10**9
 DEVICE = {

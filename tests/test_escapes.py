@@ -23,8 +23,8 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escape_json, escape_text
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.text.escapes import escape_json, escape_text
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 Capsys = pytest.CaptureFixture[str]

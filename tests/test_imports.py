@@ -14,9 +14,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # A module imports its own layer and those before it.
 LAYERS = [
-    "escapes name_limit version",
-    "errors deep_size host_order json_text memory parallel row_ids units",
-    "english require_kernels files",
+    "system text version",
+    "errors",
+    "files require_kernels",
     "arrays page",
     "xplane",
     "catalog",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tb_xla_insights as xi
-from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.text.json_text import json_bytes
 
 DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 SCALARS = (

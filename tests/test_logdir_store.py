@@ -298,7 +298,7 @@ def test_reading_building_and_drawing_have_shares_of_the_progress(logdir: Path) 
 
 def test_the_default_budget_is_a_share_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_budget() >= 512 << 20
-    monkeypatch.setattr("tb_xla_insights.memory._CGROUP", tmp_path)
+    monkeypatch.setattr("tb_xla_insights.system.memory._CGROUP", tmp_path)
     (tmp_path / "memory.max").write_text("1800000000\n")  # the limit of a container
     assert default_budget() == 600_000_000
 

@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from tb_xla_insights.memory import release_freed_memory, use_single_heap
+from tb_xla_insights.system.memory import release_freed_memory, use_single_heap
 
 GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc retains freed memory")
 THREADS = """
 import ctypes, threading
-from tb_xla_insights.memory import use_single_heap
+from tb_xla_insights.system.memory import use_single_heap
 if {shared}:
     use_single_heap()
 blocks, libc = [], ctypes.CDLL(None)
@@ -34,7 +34,7 @@ libc.fflush(out)
 
 FREED_BLOCKS = """
 import mmap
-from tb_xla_insights.memory import release_freed_memory, retain_freed_memory
+from tb_xla_insights.system.memory import release_freed_memory, retain_freed_memory
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * mmap.PAGESIZE

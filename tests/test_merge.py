@@ -22,7 +22,6 @@ from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.columns.weighted import weighted_mean, weighted_median
 from tb_xla_insights.files.open import open_source
-from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
@@ -31,6 +30,7 @@ from tb_xla_insights.report.merge.small_keys import merge_compiles
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.launches import Program
 from tb_xla_insights.schema.report import HostReport
+from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 

@@ -13,12 +13,12 @@ from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
 from tb_xla_insights.analysis.findings import Finding, Findings, Window
-from tb_xla_insights.english import Sentence, sentences
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.findings import Mistakes
+from tb_xla_insights.text.english import Sentence, sentences
 
 
 def with_findings(

@@ -16,10 +16,10 @@ from synthetic.__main__ import LOGDIR
 from test_html import Page
 
 import tb_xla_insights as xi
-from tb_xla_insights import units
-from tb_xla_insights.english import plural
 from tb_xla_insights.html.cells import table_cell
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 NOTEBOOK = Path(__file__).parents[1] / "examples/notebook.ipynb"
 TABLES = (

@@ -15,7 +15,7 @@ import pytest
 from helpers import raising
 
 import tb_xla_insights as xi
-from tb_xla_insights.parallel import limit_threads, run_parallel
+from tb_xla_insights.system.parallel import limit_threads, run_parallel
 
 DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 
@@ -36,7 +36,7 @@ def test_one_thread_is_the_callers() -> None:
 
 
 def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_xla_insights.parallel._max_threads", None)
+    monkeypatch.setattr("tb_xla_insights.system.parallel._max_threads", None)
     limit_threads(1)
     assert run_parallel([threading.get_ident] * 3) == [threading.get_ident()] * 3
 
@@ -62,7 +62,7 @@ def test_if_no_thread_can_start_the_caller_runs_all_tasks(monkeypatch: pytest.Mo
 def test_a_process_ends_while_tasks_are_running() -> None:
     program = """
 import threading
-from tb_xla_insights.parallel import limit_threads, run_parallel
+from tb_xla_insights.system.parallel import limit_threads, run_parallel
 started = threading.Barrier(3)
 def never_ends():
     started.wait()

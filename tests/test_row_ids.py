@@ -2,7 +2,7 @@
 
 import pytest
 
-from tb_xla_insights.row_ids import RowId, host_of_id, thread_row
+from tb_xla_insights.trace.row_ids import RowId, host_of_id, thread_row
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ from tb_xla_insights.files import paths
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report import sidecars
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
@@ -34,6 +33,7 @@ from tb_xla_insights.report.guards_text import parse_guards
 from tb_xla_insights.report.metrics import metrics_document
 from tb_xla_insights.report.metrics_text import parse_metrics
 from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.text.json_text import json_bytes
 
 LIMIT = "] [1/8] torch._dynamo hit config.recompile_limit (8)\n"
 FRAMES = "Python Frame Triggered Execution:"

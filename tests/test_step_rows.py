@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.step_rows import _CHUNK_ROWS, StepRows
+from tb_xla_insights.text.json_text import json_bytes
 
 COUNT = _CHUNK_ROWS + 3
 

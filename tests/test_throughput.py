@@ -13,11 +13,11 @@ from synthetic.__main__ import LOGDIR
 from test_compare import measure, plain, steps_of
 
 import tb_xla_insights as xi
-from tb_xla_insights import units
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput
+from tb_xla_insights.text import units
 from tb_xla_insights.trace.model import SessionTrace
 
 Capsys = pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, timeline_of, training_space
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.name_limit import MAX_NAME_LENGTH
+from tb_xla_insights.text.name_limit import MAX_NAME_LENGTH
 from tb_xla_insights.timeline import Timeline
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights import units
-from tb_xla_insights.units import (
+from tb_xla_insights.text import units
+from tb_xla_insights.text.units import (
     byte_size,
     change_text,
     count,

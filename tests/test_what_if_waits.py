@@ -10,7 +10,7 @@ from loops import findings
 from simulated import DEVICE, HOST, STEPS, SYNC, Simulation, few_examples, mean_step, simulate
 
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
-from tb_xla_insights.units import brief_time
+from tb_xla_insights.text.units import brief_time
 
 WAIT_EVENT, READ_EVENT = "$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"
 

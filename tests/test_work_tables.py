@@ -11,10 +11,10 @@ from captures import real_trace, session
 from programs import Step, training
 from tpu_ops import Op, tpu_trace
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.report.work_tables import WorkTable, peaks_note, work_by_annotation, work_by_op
+from tb_xla_insights.text import units
 from tb_xla_insights.trace.model import Trace
 
 UNKNOWN_OP: dict[str, Any] = {

@@ -20,7 +20,6 @@ from tb_xla_insights.export.chrome import write_chrome
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.store import Load
@@ -28,6 +27,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace

@@ -17,7 +17,7 @@ from tb_xla_insights.files.blocks import call_with_timeout
 from tb_xla_insights.files.open import is_url
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.remote import Remote
-from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.system.memory import release_freed_memory
 
 if TYPE_CHECKING:
     import grpc

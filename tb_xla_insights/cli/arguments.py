@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.text import units
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:

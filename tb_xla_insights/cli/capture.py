@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.capture.addresses import parse_addresses
 from tb_xla_insights.capture.server import LIMITS, Options
 from tb_xla_insights.cli import arguments, printing
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.units import NARROW_SPACE
+from tb_xla_insights.text import units
+from tb_xla_insights.text.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import SessionCapture

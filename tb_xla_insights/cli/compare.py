@@ -6,9 +6,9 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import arguments, printing, reading
+from tb_xla_insights.text import units
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.measures import sum_of_times
@@ -16,7 +15,6 @@ from tb_xla_insights.compare.sentences import (
     op_names_text,
     ratio_text,
 )
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
     ANNOTATION_DIFFERENCES,
@@ -34,6 +32,8 @@ from tb_xla_insights.tables.comparison import (
     pair_table,
 )
 from tb_xla_insights.tables.definition import Definition
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
+from tb_xla_insights.text import units
 
 if TYPE_CHECKING:
     from rich.console import Console

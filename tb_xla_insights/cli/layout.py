@@ -21,9 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.columns.head import LAST_PRIORITY
-from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.tables.definition import Column
-from tb_xla_insights.units import MISSING
+from tb_xla_insights.text.escapes import escape_text
+from tb_xla_insights.text.units import MISSING
 
 NO_BREAK_SPACE = "\u00a0"
 """A space at which lines do not break; printed as an ordinary space."""

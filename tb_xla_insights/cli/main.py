@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import use_single_heap
+from tb_xla_insights.system.memory import use_single_heap
 from tb_xla_insights.version import __version__
 
 USAGE_ERROR, INPUT_ERROR = 2, 3

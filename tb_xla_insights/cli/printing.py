@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.escapes import escape_json, escape_text
-from tb_xla_insights.json_text import collect_rows, json_bytes
+from tb_xla_insights.text.escapes import escape_json, escape_text
+from tb_xla_insights.text.json_text import collect_rows, json_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console

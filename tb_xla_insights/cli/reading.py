@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.cli.printing import print_note, progress_note
-from tb_xla_insights.units import NARROW_SPACE
+from tb_xla_insights.text import units
+from tb_xla_insights.text.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

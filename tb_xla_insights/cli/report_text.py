@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.cli import elements
-from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.sections import report_sections
 from tb_xla_insights.sections.blocks import Block, Detail, Findings, Folded, Paragraph, Section, Table
+from tb_xla_insights.text import units
+from tb_xla_insights.text.escapes import escape_text
 
 if TYPE_CHECKING:
     from rich.console import Console

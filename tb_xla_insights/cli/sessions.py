@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.cli import arguments, elements, printing
 from tb_xla_insights.tables.sidecars import SESSIONS
+from tb_xla_insights.text import units
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.files import FileInfo

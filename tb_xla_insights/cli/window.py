@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.cli import arguments, elements, printing, reading
 from tb_xla_insights.cli.window_condensed import (
     condense_threads,
@@ -26,6 +25,7 @@ from tb_xla_insights.tables.window import (
     WINDOW_EVENTS,
     WINDOW_THREADS,
 )
+from tb_xla_insights.text import units
 
 if TYPE_CHECKING:
     from rich.console import Console

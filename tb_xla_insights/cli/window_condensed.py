@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import elements
-from tb_xla_insights.english import mean_text, plural
 from tb_xla_insights.report.condensed import CONDENSED_FROM, name_range
 from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import mean_text, plural
 
 if TYPE_CHECKING:
     from rich.console import Console

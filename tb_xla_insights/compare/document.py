@@ -19,8 +19,8 @@ from tb_xla_insights.compare.sentences import chance, compare_verdict, op_names_
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
 from tb_xla_insights.compare.step import default_step_view
-from tb_xla_insights.english import sentence_parts
 from tb_xla_insights.report.execution_views import executions
+from tb_xla_insights.text.english import sentence_parts
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.session_view import SessionView

@@ -29,8 +29,8 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, read_text
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import recorded_samples
+from tb_xla_insights.text.units import PS_PER
 from tb_xla_insights.trace.model import SessionTrace
-from tb_xla_insights.units import PS_PER
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.speedups import PairRow, Pairs, PairValue

@@ -12,8 +12,8 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
-from tb_xla_insights.english import Bold, join_words, plural
-from tb_xla_insights.units import (
+from tb_xla_insights.text.english import Bold, join_words, plural
+from tb_xla_insights.text.units import (
     MISSING,
     NARROW_SPACE,
     brief_time,

@@ -21,7 +21,7 @@ from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.schema.launches import known_runs
-from tb_xla_insights.units import rounded_parts
+from tb_xla_insights.text.units import rounded_parts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ByClass, ExecutionKind

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tb_xla_insights.units import time_text
+from tb_xla_insights.text.units import time_text
 
 Row = Mapping[str, Any]
 

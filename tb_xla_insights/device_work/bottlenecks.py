@@ -16,8 +16,8 @@ from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
 from tb_xla_insights.device_work.roofline import NEAR_ROOF_SHARE, Roof, main_bound, peak_share
-from tb_xla_insights.english import join_words
-from tb_xla_insights.units import brief_time, brief_times, share
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import brief_time, brief_times, share
 
 Row = dict[str, Any]
 Document = TypeVar("Document", bound=Mapping[str, Any])

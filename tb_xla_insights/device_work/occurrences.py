@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import HostOps
-from tb_xla_insights.row_ids import RowId
+from tb_xla_insights.trace.row_ids import RowId
 
 
 @dataclass(frozen=True)

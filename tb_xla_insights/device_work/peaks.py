@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.text import units
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import Trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tb_xla_insights import units
+from tb_xla_insights.text import units
 
 Row = Mapping[str, Any]
 

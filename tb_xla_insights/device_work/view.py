@@ -22,7 +22,7 @@ from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
 from tb_xla_insights.device_work.view_notes import work_notes
 from tb_xla_insights.device_work.view_verdict import Chosen, VerdictSentence, find_below_roof
-from tb_xla_insights.english import sentence_parts
+from tb_xla_insights.text.english import sentence_parts
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:

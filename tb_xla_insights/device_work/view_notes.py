@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.device_work.view_verdict import Chosen
-from tb_xla_insights.english import join_words, plural
-from tb_xla_insights.units import share, time_text
+from tb_xla_insights.text.english import join_words, plural
+from tb_xla_insights.text.units import share, time_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.device_route import WorkNotes

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation.path_names import outer_path, short_names
 from tb_xla_insights.device_work.peaks_text import missing_peaks_text
 from tb_xla_insights.device_work.roofline import NEAR_ROOF_SHARE
-from tb_xla_insights.english import Bold
-from tb_xla_insights.units import share
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import Bold
+from tb_xla_insights.text.units import share
 
 Row = Mapping[str, Any]
 

@@ -7,7 +7,6 @@ from functools import partial
 
 from markupsafe import Markup
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.html.charts import MAX_BARS, steps_chart
 from tb_xla_insights.html.markup import Child, Column, class_chip, element, share_bar, stacked_bar, table
@@ -24,6 +23,7 @@ from tb_xla_insights.sections.blocks import (
     Table,
 )
 from tb_xla_insights.tables.definition import Column as DefinedColumn
+from tb_xla_insights.text import units
 
 _MAX_LINE_CHARS = 60
 """A longer text takes several lines of a cell, and a longer name is shortened."""

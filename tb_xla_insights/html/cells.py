@@ -8,14 +8,14 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.english import plural
 from tb_xla_insights.html.cards import card
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
 from tb_xla_insights.html.page import DETAIL, figure_list, report_html, verdict_paragraph
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.sections import report_sections
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 _MAX_ROWS = 20
 _MAX_TIMES = 3

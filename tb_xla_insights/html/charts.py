@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.html.markup import Row, element
+from tb_xla_insights.text import units
 
 _WIDTH, _HEIGHT = 1200, 190
 _LEFT_MARGIN, _BOTTOM_MARGIN, _TOP_MARGIN = 56, 18, 6

@@ -10,9 +10,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.text import units
+from tb_xla_insights.text.escapes import escape_text
 
 Child = str | int | None
 Row = Mapping[str, Any]

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from tb_xla_insights import units
 from tb_xla_insights.html.cards import card
 from tb_xla_insights.html.markup import Child, Row, element
 from tb_xla_insights.html.style import style
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.sections import report_sections
 from tb_xla_insights.sections.blocks import Detail
+from tb_xla_insights.text import units
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever a capture contains, the page makes no request and runs no script."""

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import release_freed_memory
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.deep_size import deep_size
+from tb_xla_insights.system.memory import release_freed_memory
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.text.escapes import escape_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.session_view import SessionResults, SessionView

@@ -11,7 +11,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.host_cache import HostCache
 from tb_xla_insights.logdir.host_choice import DEFAULT_CHOICE, chosen_hosts
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
-from tb_xla_insights.row_ids import host_of_id
+from tb_xla_insights.trace.row_ids import host_of_id
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.sessions import SessionFiles

@@ -16,7 +16,7 @@ from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.tasks.host import fault_text, read_host
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.blocks import call_with_timeout
 from tb_xla_insights.files.reasons import is_missing, is_refusal, reason
 from tb_xla_insights.logdir.paths import MAX_DEPTH, is_session_directory, parent
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
 """The extra of this package that installs the file system of a URL scheme."""

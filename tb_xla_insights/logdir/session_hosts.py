@@ -15,7 +15,7 @@ from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.read import Reading, initial_readings
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed
-from tb_xla_insights.memory import available_bytes
+from tb_xla_insights.system.memory import available_bytes
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 

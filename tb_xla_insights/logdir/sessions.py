@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import absolute, decoded
-from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.files import FileInfo
 from tb_xla_insights.logdir.paths import SUFFIX
+from tb_xla_insights.text.host_order import natural_key
 
 
 @dataclass(frozen=True)

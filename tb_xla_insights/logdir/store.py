@@ -11,9 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.load_progress import LoadProgress
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
@@ -23,7 +21,9 @@ from tb_xla_insights.logdir.partial_reports import PartialReporter
 from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
 from tb_xla_insights.logdir.session_hosts import SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
-from tb_xla_insights.memory import release_freed_memory, total_bytes
+from tb_xla_insights.system.deep_size import deep_size
+from tb_xla_insights.system.memory import release_freed_memory, total_bytes
+from tb_xla_insights.text.escapes import escape_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.session_view import SessionView

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.text import units
 
 # No event of a trace ends later, as its start and its duration are limited (see `trace.clock.MAX_DISTANCE_PS`). The
 # page rounds numbers beyond 2**53, two and a half hours in picoseconds.

@@ -8,7 +8,6 @@ from werkzeug import Request, Response
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, default_budget, session_opener
-from tb_xla_insights.memory import use_single_heap
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts, parse_names
 from tb_xla_insights.plugin.assets import Assets
@@ -16,6 +15,7 @@ from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.imports import after_imports, import_ahead
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.system.memory import use_single_heap
 
 # TensorBoard polls every plugin at each of its reloads; a bucket need not be listed that often.
 _REFRESH_SECONDS = 10.0

@@ -13,13 +13,13 @@ from werkzeug import wrappers
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parse_json
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.abandoned import is_abandoned
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, close_after, may_have_more, read_body
 from tb_xla_insights.plugin.origin import refusal
+from tb_xla_insights.text.json_text import json_bytes
 
 _log = logging.getLogger(__name__)
 _JSON = "application/json"

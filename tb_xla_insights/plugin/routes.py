@@ -17,7 +17,7 @@ from tb_xla_insights.plugin.arguments import MAX_DEPTH, Arguments
 from tb_xla_insights.plugin.requested_sessions import READ_SECONDS, RequestedSessions
 from tb_xla_insights.plugin.respond import Handler
 from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
-from tb_xla_insights.row_ids import RowId
+from tb_xla_insights.trace.row_ids import RowId
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.session_view import SessionView

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.english import Sentence, join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
+from tb_xla_insights.text.english import Sentence, join_words
 from tb_xla_insights.trace.device import device_name
 
 MAX_CAUSES = 2

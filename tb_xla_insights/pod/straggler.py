@@ -13,14 +13,14 @@ import numpy as np
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.english import Sentence, join_words, sentences
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names, party_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
+from tb_xla_insights.text.english import Sentence, join_words, sentences
+from tb_xla_insights.text.units import brief_time, brief_times, count, share
 from tb_xla_insights.trace.device import device_name
-from tb_xla_insights.units import brief_time, brief_times, count, share
 
 MAX_NAMED = 3
 """Hosts that a sentence names at most."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.english import plural
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import cause_text, waiting_hosts_text, waiting_parties
-from tb_xla_insights.units import brief_time, brief_times, count, share
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import brief_time, brief_times, count, share
 
 
 def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:

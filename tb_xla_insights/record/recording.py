@@ -22,7 +22,7 @@ from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.files import FileInfo, captures_under
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
-from tb_xla_insights.units import MAX_SAMPLES_PER_STEP, check_samples
+from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP, check_samples
 from tb_xla_insights.version import __version__
 
 _log = logging.getLogger(__name__)

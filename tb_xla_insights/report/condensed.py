@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.english import plural
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 Row = Mapping[str, Any]
 

@@ -22,7 +22,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
-from tb_xla_insights.english import join_words, plural
+from tb_xla_insights.text.english import join_words, plural
 
 TIME_STAMP = re.compile(r"\d\d:\d\d:\d\d[\d.,]*|\d{10}[\d.]*")
 """In a prefix of log lines: a time of day, or the time since the epoch in seconds or smaller units."""

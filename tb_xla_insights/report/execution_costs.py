@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tb_xla_insights import units
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.launch_rows import mean_times
 from tb_xla_insights.report.launch_text import fixed_cost_text
 from tb_xla_insights.schema.launches import known_runs
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.executions_route import (

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.sidecars import GraphBreaks, UnparsedLine
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.metrics_text import parse_count
+from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
-from tb_xla_insights.english import plural
 from tb_xla_insights.tables.devices import IDLE
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import Figure

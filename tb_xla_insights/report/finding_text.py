@@ -10,7 +10,7 @@ from typing import Any, Literal
 from tb_xla_insights.analysis.findings.worth import FindingGroup as FindingGroupName
 from tb_xla_insights.analysis.findings.worth import group_of
 from tb_xla_insights.analysis.thresholds import HIDDEN_GAIN_SHARE, INFO_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.units import change_text, reduction_text, share, time_text
+from tb_xla_insights.text.units import change_text, reduction_text, share, time_text
 
 Row = Mapping[str, Any]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tb_xla_insights.analysis.frameworks import host_activities, unshown_clause
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.english import join_words
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import brief_time, brief_times
 from tb_xla_insights.trace.device import device_name
-from tb_xla_insights.units import brief_time, brief_times
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog.classes import ClassName

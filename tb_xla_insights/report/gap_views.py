@@ -21,7 +21,7 @@ from tb_xla_insights.report.gap_findings import findings_of_gap, reason_of_gap, 
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.gaps import Gap
-from tb_xla_insights.units import brief_times
+from tb_xla_insights.text.units import brief_times
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps_route import (

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, host_clause
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
-from tb_xla_insights.english import upper_first
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.outside_text import is_the_story, outside_text
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps
-from tb_xla_insights.units import brief_time, count, part_text, rounded_share
+from tb_xla_insights.text.english import upper_first
+from tb_xla_insights.text.units import brief_time, count, part_text, rounded_share
 
 Row = Mapping[str, Any]
 

@@ -27,11 +27,11 @@ from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.schema.launches import Execution, Program
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.trace.clock import session_start
 from tb_xla_insights.trace.model import Trace
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import Any
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.condensed import split_hosts
+from tb_xla_insights.text import units
 
 Row = Mapping[str, Any]
 

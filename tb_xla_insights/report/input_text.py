@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tb_xla_insights import units
-from tb_xla_insights.english import plural
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 Row = Mapping[str, Any]
 

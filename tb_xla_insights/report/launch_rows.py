@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tb_xla_insights import units
 from tb_xla_insights.report.compile_text import compile_state, difference_text
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.schema.launches import known_runs
+from tb_xla_insights.text import units
 
 Row = Mapping[str, Any]
 

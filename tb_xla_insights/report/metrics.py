@@ -20,9 +20,9 @@ from tb_xla_insights.analysis.sidecars import (
     Metrics,
     Sidecars,
 )
-from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.text.english import plural
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

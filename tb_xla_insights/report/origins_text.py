@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tb_xla_insights.units import shares, time_text
+from tb_xla_insights.text.units import shares, time_text
 
 _DESCRIPTIONS = {
     "direct": "with a scope in their metadata (direct)",

@@ -10,8 +10,8 @@ from tb_xla_insights.analysis.findings.finding import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_clause
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
-from tb_xla_insights.english import Sentence
-from tb_xla_insights.units import brief_time, rounded_share
+from tb_xla_insights.text.english import Sentence
+from tb_xla_insights.text.units import brief_time, rounded_share
 
 Row = Mapping[str, Any]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.headline import subject_of
 from tb_xla_insights.report.verdict import verdict_of
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time
-from tb_xla_insights.units import rounded_share
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import rounded_share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding

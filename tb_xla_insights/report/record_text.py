@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY, UnparsedLine
 from tb_xla_insights.files.texts import TextError, parse_json
-from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
+from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP
 
 
 def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list[UnparsedLine]]:

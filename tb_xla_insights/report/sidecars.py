@@ -20,12 +20,12 @@ from tb_xla_insights.analysis.sidecars import (
     UnparsedLine,
 )
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.files.open import file_names, open_source
 from tb_xla_insights.files.paths import absolute, decoded, is_web_address
 from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
+from tb_xla_insights.text.escapes import escape_text
+from tb_xla_insights.text.units import byte_size, count
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import byte_size, count
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.units import MAX_SAMPLES_PER_STEP, PS_PER
+from tb_xla_insights.text import units
+from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP, PS_PER
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import Throughput

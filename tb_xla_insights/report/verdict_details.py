@@ -10,13 +10,13 @@ from tb_xla_insights.analysis.findings.data import loading_advice
 from tb_xla_insights.analysis.findings.finding import NO_FAULT, OWN_WORK
 from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
 from tb_xla_insights.analysis.frameworks import WORDS
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, main_host_time, why_host_unknown
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import NamedFindings, computes_most_of_the_step
-from tb_xla_insights.units import brief_time, rounded_share, time_text
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import brief_time, rounded_share, time_text
 
 Row = Mapping[str, Any]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
@@ -14,6 +13,7 @@ from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Secti
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, STALLS
+from tb_xla_insights.text import units
 
 
 def collectives(report: Row, detail: Detail) -> Section | None:

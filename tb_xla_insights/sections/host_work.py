@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tb_xla_insights import units
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.launch_text import fixed_cost_text, lead_text
 from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, Table, noted
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
+from tb_xla_insights.text import units
 
 _TRIGGERS = {"read": "value read", "step_marker": "step marker"}
 

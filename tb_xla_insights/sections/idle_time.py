@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tb_xla_insights import units
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.figures import (
     SHORT_GAPS,
     basis_text,
@@ -31,6 +29,8 @@ from tb_xla_insights.sections.blocks import (
     noted,
 )
 from tb_xla_insights.tables.devices import GAP_CHAIN, GAP_PATTERNS, GAPS, IDLE
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 _MIN_WORK_SHARE = 0.05
 """A smaller share of a gap is due to clocks and launching, not to work."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tb_xla_insights import units
 from tb_xla_insights.report.input_text import input_sentences
 from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section
+from tb_xla_insights.text import units
 
 
 def loading(report: Row, _: Detail) -> Section | None:

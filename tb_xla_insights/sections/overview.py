@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median_low
 
-from tb_xla_insights import units
 from tb_xla_insights.report.condensed import (
     CONDENSED_FROM,
     condensed_device_rows,
@@ -32,6 +31,7 @@ from tb_xla_insights.sections.blocks import (
     noted,
 )
 from tb_xla_insights.tables.devices import DEVICES, HOSTS, STEPS, STEPS_OF_HOSTS
+from tb_xla_insights.text import units
 
 _MANY_HOSTS = 12
 """The number of hosts from which a step of all hosts is one row."""

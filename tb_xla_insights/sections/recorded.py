@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_xla_insights import units
 from tb_xla_insights.analysis.sidecars import PRESERVED_COUNTERS
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.sections.blocks import Block, Detail, Folded, Paragraph, Row, Section, Table, noted
 from tb_xla_insights.tables.definition import Column, Definition
 from tb_xla_insights.tables.devices import FILES
 from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
+from tb_xla_insights.text import units
+from tb_xla_insights.text.english import plural
 
 _COUNTERS = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
 _ACTIVITIES = {

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, get_type_hints
 
-from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import ClassName, label
 from tb_xla_insights.columns.head import LAST_PRIORITY, Head, Unit
 from tb_xla_insights.columns.shift import instant
 from tb_xla_insights.schema.common import ByClass
+from tb_xla_insights.text import units
 
 Row = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.system.memory import release_freed_memory
+from tb_xla_insights.text.escapes import escape_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

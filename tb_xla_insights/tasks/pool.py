@@ -17,8 +17,8 @@ from contextlib import contextmanager
 import loky
 
 from tb_xla_insights.files.open import is_url
-from tb_xla_insights.memory import available_bytes, retain_freed_memory, use_single_heap
-from tb_xla_insights.parallel import limit_threads
+from tb_xla_insights.system.memory import available_bytes, retain_freed_memory, use_single_heap
+from tb_xla_insights.system.parallel import limit_threads
 from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskResult
 from tb_xla_insights.tasks.in_flight import run_bounded
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
+from tb_xla_insights.text.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.occurrences import find_occurrences
 from tb_xla_insights.timeline.rows import HostRows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
@@ -12,6 +11,7 @@ from tb_xla_insights.timeline.search import Searchable
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.timeline.view import prepare
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.row_ids import RowId
 
 
 class HostTimeline:

@@ -29,15 +29,15 @@ from tb_xla_insights.analysis.opcodes import collective_kind, is_host_transfer, 
 from tb_xla_insights.analysis.propagation.scope_lines import scope_line
 from tb_xla_insights.arrays import Int8, Int16, Int32
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.name_limit import shorten_name
-from tb_xla_insights.parallel import run_parallel
-from tb_xla_insights.row_ids import RowId, thread_row
+from tb_xla_insights.system.parallel import run_parallel
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
+from tb_xla_insights.trace.row_ids import RowId, thread_row
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 
 if TYPE_CHECKING:

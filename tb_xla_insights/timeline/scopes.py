@@ -20,12 +20,12 @@ from tb_xla_insights.analysis.propagation.path_names import path_text
 from tb_xla_insights.analysis.propagation.scope_lines import scope_line
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.arrays import Int32
-from tb_xla_insights.row_ids import RowId
+from tb_xla_insights.text.units import share
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid.pyramid import Lane
 from tb_xla_insights.timeline.tracks import RowEvent, RowHead, Track
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import share
+from tb_xla_insights.trace.row_ids import RowId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import StatOfEvent

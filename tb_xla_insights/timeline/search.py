@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid.pyramid import range_in_window
 from tb_xla_insights.timeline.rows import HostRows

@@ -12,7 +12,7 @@ import numpy as np
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.arrays import Int8
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.timeline.pyramid.pyramid import Slices, class_shares, level_of_window
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.device import Device

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.waits import CoreWaits, clock_uncertainty_ps, core_waits, delayed_instance
-from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline.host import HostTimeline
+from tb_xla_insights.trace.row_ids import RowId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.waits_route import (

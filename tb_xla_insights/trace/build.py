@@ -12,8 +12,8 @@ from tb_xla_insights.arrays import Int16, Int32, Int64
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
+from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_shifts
 from tb_xla_insights.trace.cpu_runs import cpu_devices

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import Int32, Int64, empty_columns, trim_columns
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Flows
 from tb_xla_insights.xplane.columns import StatColumn

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from tb_xla_insights.arrays import Int16, Int32, Int64
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Trace
 

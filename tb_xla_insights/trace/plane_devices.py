@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.trace.device import Device, DeviceKind, NestedIntervals
 from tb_xla_insights.trace.gpu_runs import gpu_runs
 from tb_xla_insights.trace.metadata_events import texts_of_events

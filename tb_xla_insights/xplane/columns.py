@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.xplane.kernels import EventTables, all_have, rows_with
 from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.xplane.columns import (
     Columns,
     EventOffsets,

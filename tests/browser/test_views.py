@@ -12,7 +12,7 @@ from browser.tables import column, ps
 from playwright.sync_api import Locator, Page, expect
 
 from tb_xla_insights import load
-from tb_xla_insights.units import time_text
+from tb_xla_insights.text.units import time_text
 
 
 def test_the_figures_and_the_idle_time_by_cause_agree(xi: Xi, page: Page, case_study: str) -> None:

@@ -20,7 +20,7 @@ from fuzz.session_targets import check_report
 from fuzz.tree import Node, encode, root, text
 
 from tb_xla_insights import errors
-from tb_xla_insights.parallel import limit_threads
+from tb_xla_insights.system.parallel import limit_threads
 from tb_xla_insights.xplane import read
 
 _MAX_CAPTURE_BYTES = 16_000

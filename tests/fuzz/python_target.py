@@ -13,8 +13,8 @@ from fuzz.target import Limits, Target, check_refusal, checks_input
 import tb_xla_insights as xi
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.tables import tables
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.table import Table
+from tb_xla_insights.text.json_text import json_bytes
 
 _TABLES = (
     "devices", "steps", "gaps", "executions", "compiles", "transfers", "collectives", "ops", "findings", "annotations",

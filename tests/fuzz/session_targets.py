@@ -27,9 +27,9 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace

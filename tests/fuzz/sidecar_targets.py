@@ -20,9 +20,9 @@ from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import SessionSteps, read_pairs
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.trace.model import SessionTrace
 
 _ROOT = seeds.ROOT / "tb_xla_insights"

@@ -23,7 +23,7 @@ from fuzz.shrink import shrink
 from fuzz.target import Target
 from fuzz.tree import Node, NotAMessageError, encode, parse
 
-from tb_xla_insights.parallel import limit_threads
+from tb_xla_insights.system.parallel import limit_threads
 
 PACKAGE = "tb_xla_insights"
 MAX_MEMORY_BYTES = 8 << 30

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest
 from tb_xla_insights.analysis.compiles.parameter_diff import Difference
-from tb_xla_insights.english import join_words
-from tb_xla_insights.units import count
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import count
 
 _MAX_CHANGES = 2
 _MAX_INDICES = 3

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.arrays import Int64
+from tb_xla_insights.text.units import brief_time, brief_times, count
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time, brief_times, count
 
 MAX_RECORDING_DISTANCE_PS = 10**12
 """If the host's and the devices' recordings are further apart, they do not cover the same time. A shorter distance may

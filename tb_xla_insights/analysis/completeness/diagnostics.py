@@ -19,11 +19,11 @@ from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.launches.unrecorded_work import find_short_records
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.partial_steps import steps_outside_device_record
-from tb_xla_insights.english import join_words, plural
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.text.english import join_words, plural
+from tb_xla_insights.text.units import brief_time, count
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
-from tb_xla_insights.units import brief_time, count
 
 _STEP_SOURCE_TEXTS = {
     "steps_line": "the device's Steps line",

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.text.units import share
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import own_times
-from tb_xla_insights.units import share
 
 _CPP_SCOPE = "::"
 """Occurs in the names of C++ code, never in those of Python functions, and rarely in those of annotations."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tb_xla_insights.english import join_words
-from tb_xla_insights.units import brief_times
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import brief_times
 
 _MIN_LISTED_SHARE = 0.05
 """Activities with a smaller share of the idle time are not listed."""

@@ -23,9 +23,9 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.english import sentences
+from tb_xla_insights.text.english import sentences
+from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time
 
 _PUBLIC_NAMES = {
     "pure_callback": "jax.pure_callback",

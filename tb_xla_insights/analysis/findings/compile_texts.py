@@ -13,8 +13,8 @@ from tb_xla_insights.analysis.compiles.graph_words import changes_text, slices_t
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import first_fitting_title
 from tb_xla_insights.analysis.findings.locations import steps_text
-from tb_xla_insights.english import join_words, plural
-from tb_xla_insights.units import brief_time
+from tb_xla_insights.text.english import join_words, plural
+from tb_xla_insights.text.units import brief_time
 
 _CHANGE_CLAUSES: dict[Change, str] = {
     "same_hlo": "the program is the same as an earlier one (its HLO)",

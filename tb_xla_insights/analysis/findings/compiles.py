@@ -45,7 +45,7 @@ from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launche
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.english import sentences
+from tb_xla_insights.text.english import sentences
 
 _NEARLY_ALL_SHARE = 0.995
 """The share of a compilation's time that rounds to all of it."""

@@ -25,9 +25,9 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.english import join_words, plural, sentences
+from tb_xla_insights.text.english import join_words, plural, sentences
+from tb_xla_insights.text.units import brief_times, share
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times, share
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy
 
 _ARGUMENT = re.compile(r"\w+")

@@ -27,9 +27,9 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import steps_at
 from tb_xla_insights.analysis.names import frame_name, parse_frame
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
-from tb_xla_insights.english import mean_text, sentences
+from tb_xla_insights.text.english import mean_text, sentences
+from tb_xla_insights.text.units import brief_time, byte_size, count, share
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time, byte_size, count, share
 
 _MIN_DELAYED_RATIO = 2
 """If the host waits for batches more than this many times longer than devices idle, the text names the effect: the next

@@ -32,10 +32,10 @@ from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union_all
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.english import join_words, sentences
+from tb_xla_insights.text.english import join_words, sentences
+from tb_xla_insights.text.units import brief_times, share
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times, share
 
 
 def device_stalls(facts: Facts) -> Finding | None:

@@ -22,9 +22,9 @@ from tb_xla_insights.analysis.launches.launches import (
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.english import Sentence, sentences, upper_first
+from tb_xla_insights.text.english import Sentence, sentences, upper_first
+from tb_xla_insights.text.units import brief_time, brief_times
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time, brief_times
 
 _LOADED_ONCE_ADVICE = (
     "capture later to leave the loading out: programs are loaded before their first run, so no step needs a "

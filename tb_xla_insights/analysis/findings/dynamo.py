@@ -29,9 +29,9 @@ from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
-from tb_xla_insights.english import Sentence, plural, sentences
+from tb_xla_insights.text.english import Sentence, plural, sentences
+from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times
 
 _EXTRACTION_CLASSES = ("dynamo", "compile")
 """The classes of host work that extracts a graph and compiles it."""

@@ -24,8 +24,8 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time
 
 
 @dataclass(frozen=True)

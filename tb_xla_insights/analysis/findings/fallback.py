@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES, describe_cuts,
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.english import plural, sentences
+from tb_xla_insights.text.english import plural, sentences
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import Severity
-from tb_xla_insights.english import Sentence
+from tb_xla_insights.text.english import Sentence
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.english import mean_text, plural, sentences, upper_first
+from tb_xla_insights.text.english import mean_text, plural, sentences, upper_first
 from tb_xla_insights.trace.model import Trace
 
 CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",

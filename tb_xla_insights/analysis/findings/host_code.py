@@ -23,10 +23,10 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog import without_encoded_stats
-from tb_xla_insights.english import Sentence, sentences
+from tb_xla_insights.text.english import Sentence, sentences
+from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
-from tb_xla_insights.units import brief_times
 
 _CLAUSES = {
     "python": "the host runs Python code",

@@ -18,9 +18,9 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words, plural, sentences
+from tb_xla_insights.text.english import join_words, plural, sentences
+from tb_xla_insights.text.units import brief_range, brief_time
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_range, brief_time
 
 _CLASSES = tuple(name for name in CLASSES if name not in ("compile", "dynamo", "program_load"))
 """Classes of the time that pauses explain; compilations inside them are other findings' time."""

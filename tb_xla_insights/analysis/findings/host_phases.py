@@ -17,9 +17,9 @@ from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals
 from tb_xla_insights.catalog.classes import CLASS_INDEX
-from tb_xla_insights.english import join_words
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times
 
 
 def longest_phases(

@@ -15,11 +15,11 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import Sentence, join_words, plural, sentences
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.english import Sentence, join_words, plural, sentences
+from tb_xla_insights.text.name_limit import shorten_name
+from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
-from tb_xla_insights.units import brief_times
 
 _MAX_NAMED_CORES = 2
 """More waiting cores are counted, not named."""

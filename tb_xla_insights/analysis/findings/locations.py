@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.arrays import Int32
+from tb_xla_insights.text.units import count
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
-from tb_xla_insights.units import count
 
 
 def most_common(texts: Iterable[str | None]) -> str | None:

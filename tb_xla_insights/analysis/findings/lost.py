@@ -10,9 +10,9 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.propagation.report import capture_coverage, reported_lost
-from tb_xla_insights.english import Sentence, sentences
+from tb_xla_insights.text.english import Sentence, sentences
+from tb_xla_insights.text.units import share
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import share
 
 _REPORTED_REASONS = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
 """Reasons worth a finding; those that the user can change most easily come first."""

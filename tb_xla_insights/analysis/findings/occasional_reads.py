@@ -26,9 +26,9 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.english import plural, sentences
+from tb_xla_insights.text.english import plural, sentences
+from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times
 
 _READ_NOUNS = "read", "reads"
 _WAIT_NOUNS = "wait for the device", "waits for the device"

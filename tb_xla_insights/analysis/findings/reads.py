@@ -28,9 +28,9 @@ from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.english import plural, sentences
+from tb_xla_insights.text.english import plural, sentences
+from tb_xla_insights.text.units import brief_time, brief_times, share
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time, brief_times, share
 
 
 def sync_every_step(facts: Facts) -> Finding | None:

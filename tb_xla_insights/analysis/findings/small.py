@@ -20,10 +20,10 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.english import Sentence, sentences
+from tb_xla_insights.text.english import Sentence, sentences
+from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
-from tb_xla_insights.units import brief_time
 
 LAUNCHING_CLASSES = ("sync_prepare", "dispatch", "program_load")
 """The classes of host work that launches a graph."""

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import PYTHON, TRACING
-from tb_xla_insights.english import sentences
+from tb_xla_insights.text.english import sentences
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 

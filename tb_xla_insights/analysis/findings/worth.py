@@ -25,9 +25,9 @@ from tb_xla_insights.analysis.thresholds import (
     Severity,
     severity_of,
 )
-from tb_xla_insights.english import Sentence
+from tb_xla_insights.text.english import Sentence
+from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.time.intervals import (
     union_all,
 )
 from tb_xla_insights.arrays import Int8
-from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Trace

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.time.segments import Segments, overlay_first
 from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT, ClassName
 from tb_xla_insights.catalog.classes import label as class_label
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 

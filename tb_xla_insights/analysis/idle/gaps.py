@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.names import number_distinct
 from tb_xla_insights.analysis.time.class_times import covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

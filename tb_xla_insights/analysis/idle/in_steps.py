@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.time.class_times import class_times_inside, covere
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.text.units import rounded_parts
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import rounded_parts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import DeviceStepTimes, LeftOut, PerStepAndCore, StepIdle, StepTimes

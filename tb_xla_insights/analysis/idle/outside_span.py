@@ -19,9 +19,9 @@ from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.english import join_words
+from tb_xla_insights.text.english import join_words
+from tb_xla_insights.text.units import brief_times, share
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_times, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import TimeOutsideSpan

@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
 from tb_xla_insights.analysis.propagation.tree import AnnotationSums, capture_rows, coverage
 from tb_xla_insights.analysis.scope_names import MAX_LEVELS, MAX_PATH_LENGTH
-from tb_xla_insights.english import plural
 from tb_xla_insights.errors import Diagnostic
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import count
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import count
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Annotation, Coverage, Lost

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation.order import (
 )
 from tb_xla_insights.analysis.propagation.tree import select_runs
 from tb_xla_insights.catalog import without_encoded_stats
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

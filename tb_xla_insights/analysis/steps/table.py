@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.step_times import find_steps, step_times,
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.time.interval_index import block_ends, first_endin
 from tb_xla_insights.analysis.time.intervals import own_time_intervals, touches_window
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.arrays import Int32, Int64, empty_columns, trim_columns
-from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:

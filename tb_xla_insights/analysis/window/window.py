@@ -21,9 +21,9 @@ from tb_xla_insights.analysis.window.op_times import (
 )
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
-from tb_xla_insights.name_limit import shorten_name
-from tb_xla_insights.row_ids import RowId, thread_row
+from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.row_ids import RowId, thread_row
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ByClass

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tb_xla_insights.english import plural
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.merge.tables import HostKey
+from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Diagnostic

@@ -16,8 +16,8 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.columns.weighted import weighted_mean
-from tb_xla_insights.english import Sentence
 from tb_xla_insights.report.merge.sections import HostSection
+from tb_xla_insights.text.english import Sentence
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes

@@ -14,7 +14,6 @@ from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.device_work import WorkMerger
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA_VERSION
@@ -37,6 +36,7 @@ from tb_xla_insights.schema.annotations import Propagation
 from tb_xla_insights.schema.feeding import Collective
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.schema.launches import Execution, Launching, Program
+from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
 

@@ -18,12 +18,12 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.english import Sentence
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
-from tb_xla_insights.units import share
+from tb_xla_insights.text.english import Sentence
+from tb_xla_insights.text.units import share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
-from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.host_document import session_summary
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics
+from tb_xla_insights.text.host_order import natural_key
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import SummaryKeys

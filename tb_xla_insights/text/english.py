@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tb_xla_insights.units import count
+from tb_xla_insights.text.units import count
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The memory and the threads that this process uses."""
