@@ -41,13 +41,16 @@ class Diagnostic:
     """A note about a limitation of the analysis that the input causes: damage, missing data.
 
     `id` is one of the documented diagnostic ids; `message` is one line of one or two sentences, with control characters
-    escaped; `host` is the host whose file is affected, None for the whole session.
+    escaped; `host` is the host whose file is affected, None for the whole session. `variant`: which of the messages of
+    its id and severity a message with numbers is (empty: the only one); hosts' diagnostics of one variant are reported
+    once. None: they are if their messages are equal.
     """
 
     id: str
     severity: Severity
     message: str
     host: str | None = None
+    variant: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", escape_text(self.message))

@@ -184,7 +184,9 @@ def test_unknown_events_of_the_runtime_are_no_annotations() -> None:
         )
     )
     assert [whole.name(row) for row in whole.annotations] == ["train", "Model::forward"]
-    assert "TfrtTpuClient::New" in (describe_unknown_names(whole) or "")
+    unknown_names = describe_unknown_names(whole)
+    assert unknown_names is not None
+    assert "TfrtTpuClient::New" in unknown_names.message
 
 
 def test_a_real_server(shared_traces: Path) -> None:

@@ -92,7 +92,7 @@ def test_one_host_has_its_own_report(seed: int) -> None:
     report: Any = session_report(single_host)
     assert report == merged(summaries_of(single_host))
     expected: Any
-    expected, findings = host_report(single_host.traces[0], single_host.name, single_host.path)
+    expected, findings, _ = host_report(single_host.traces[0], single_host.name, single_host.path)
     assert report.keys() - expected.keys() == {"findings", "mistakes", "hosts", "verdict"}
     if not any(row["id"] == "straggler" for row in report["findings"]):
         expected |= findings.as_json()

@@ -26,7 +26,7 @@ def with_findings(
 ) -> HostSummary:
     """A host with steps of 100 ps whose findings have the given gains."""
     document: Any
-    document, _ = host_report(capture(thread("python")), "session", "run/session")
+    document, _, _ = host_report(capture(thread("python")), "session", "run/session")
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
     step = {
         "host": host,
@@ -67,7 +67,7 @@ def with_findings(
     collectives = dataclasses.replace(
         NO_COLLECTIVES, step_numbers=np.full(steps, -1), step_work_ps=np.zeros((steps, 0), np.int64)
     )
-    return HostSummary(host, 1_700_000_000_000_000_000, document, Findings(found, mistakes), collectives)
+    return HostSummary(host, 1_700_000_000_000_000_000, document, Findings(found, mistakes), [], collectives)
 
 
 def findings_by_id(*summaries: HostSummary) -> dict[str, Row]:
@@ -161,13 +161,15 @@ class TestFindings:
         assert "device_bound" not in findings_by_id(*bound, with_findings("w-10", ("early_sync", 0.2)))
 
 
-def merged_diagnostics(*diagnostics: tuple[str, str]) -> list[Row]:
+def merged_diagnostics(*diagnostics: tuple[str, str], variant: str | None = None) -> list[Row]:
     """The merged diagnostics of hosts with one diagnostic each, given as (host, message)."""
-    summaries = []
-    for host, message in diagnostics:
-        summary = with_findings(host)
-        summary.document["diagnostics"] = [{"id": "partial_steps", "severity": "info", "message": message}]
-        summaries.append(summary)
+    summaries = (
+        dataclasses.replace(
+            with_findings(host),
+            diagnostics=[Diagnostic("partial_steps", "info", message, variant=variant)],
+        )
+        for host, message in diagnostics
+    )
     rows: list[Row] = merged(summaries)["diagnostics"]
     return rows
 
@@ -186,8 +188,8 @@ class TestDiagnostics:
         rows = merged_diagnostics(("a", "2 steps are cut."), ("b", "2 steps are cut."))
         assert [row["message"] for row in rows] == ["2 steps are cut. (on both hosts)"]
 
-    def test_diagnostics_that_differ_in_numbers_alone_are_merged(self) -> None:
-        rows = merged_diagnostics(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
+    def test_diagnostics_of_one_variant_are_merged(self) -> None:
+        rows = merged_diagnostics(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."), variant="")
         assert [row["message"] for row in rows] == [
             "12 steps are cut. (on both hosts; the numbers are those of w-9)"
         ]

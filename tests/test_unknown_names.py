@@ -27,9 +27,9 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 def test_unknown_events_are_reported_from_three_percent_on(events: list[Event], expected: str | None) -> None:
     """Nested time counts once."""
     trace = capture(thread("python", ("StepMarker", 0, 5), *events, ("StepMarker", 95, 5), role="driving"))
-    text = describe_unknown_names(trace)
-    assert (text is None) == (expected is None)
-    assert (expected or "").replace(" %", NARROW + "%") in (text or "")
+    diagnostic = describe_unknown_names(trace)
+    assert (diagnostic is None) == (expected is None)
+    assert (expected or "").replace(" %", NARROW + "%") in (diagnostic.message if diagnostic else "")
 
 
 def test_unknown_framework() -> None:

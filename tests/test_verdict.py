@@ -442,7 +442,7 @@ def test_without_a_device_the_headline_names_the_hosts_main_activity(
     assert ("tf.data.AUTOTUNE" in details) == ("waits for data" in headline)
     assert verdict(report)["severity"] == "warning"
     assert (
-        sentences(session_report(session()))[0]
+        sentences(session_report(session(capture(thread("python")))))[0]
         == "The capture shows no device's work, only what the host does."
     )
 

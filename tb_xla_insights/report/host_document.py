@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions, causes_by_program
 from tb_xla_insights.analysis.compiles.table import compiles_report
@@ -45,22 +45,24 @@ SCHEMA_VERSION = 1
 """Increases if a key changes its meaning or is removed; additional keys do not change it."""
 
 
-def session_summary(trace: Trace, name: str, path: str) -> SummaryKeys:
-    """The keys that need no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
-    summary = _summary_without_programs(trace, name, path)
+def session_summary(trace: Trace, name: str, path: str) -> tuple[SummaryKeys, list[Diagnostic]]:
+    """The keys that need no analysis of causes: `session`, `environment`, `diagnostics`, `devices`; and the
+    diagnostics."""
+    summary, diagnostics = _summary_without_programs(trace, name, path)
     # On a CPU scopes are in the programs.
     summary["environment"]["hlo_scopes"] |= programs_have_scopes(trace)
-    return summary
+    return summary, diagnostics
 
 
-def _summary_without_programs(trace: Trace, name: str, path: str) -> SummaryKeys:
-    """The summary without information from compiled programs."""
+def _summary_without_programs(trace: Trace, name: str, path: str) -> tuple[SummaryKeys, list[Diagnostic]]:
+    """The summary without information from compiled programs, and its diagnostics."""
+    diagnostics = _diagnostics(trace)
     return {
         "session": _session_head(trace, name, path),
         "environment": environment(trace),
-        "diagnostics": [diagnostic.as_json() for diagnostic in _diagnostics(trace)],
+        "diagnostics": [diagnostic.as_json() for diagnostic in diagnostics],
         "devices": device_summaries(trace),
-    }
+    }, diagnostics
 
 
 def _session_head(trace: Trace, name: str, path: str) -> SessionHead:
@@ -81,10 +83,18 @@ def _diagnostics(trace: Trace) -> list[Diagnostic]:
     return [*trace.diagnostics, *diagnose(trace), *partial_diagnostics(trace), *sidecar_diagnostics(trace)]
 
 
+class HostResults(NamedTuple):
+    """The report of one host alone: its document, the findings that are not in it, and the diagnostics that are."""
+
+    document: HostReport
+    findings: Findings
+    diagnostics: list[Diagnostic]
+
+
 def host_report(
     trace: Trace, name: str, path: str, all_gaps: bool = False, samples_per_step: float | None = None
-) -> tuple[HostReport, Findings]:
-    """The report of one host alone, and its findings. `name` and `path` are the session's."""
+) -> HostResults:
+    """The results of one host. `name` and `path` are the session's."""
     sidecars = read_sidecars(trace)
     tasks: dict[str, Callable[[], Any]] = {
         # The tasks that take longest come first.
@@ -107,13 +117,16 @@ def host_report(
     results = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
     propagation, has_scopes = results["propagation"]
-    summary: SummaryKeys = results["summary"]
+    summary: SummaryKeys
+    diagnostics: list[Diagnostic]
+    summary, diagnostics = results["summary"]
     findings: Findings
     findings, explained = results["findings"]
     for item in results["gaps"]["items"]:
         item["by_finding_ps"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= has_scopes
-    summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(trace)]
+    diagnostics += propagation_diagnostics(trace)
+    summary["diagnostics"] = [diagnostic.as_json() for diagnostic in diagnostics]
     document: HostReport = {
         "schema": SCHEMA_VERSION,
         **summary,
@@ -134,7 +147,7 @@ def host_report(
         "recorded": sidecars.recorded,
         "throughput": throughput(results["steps"], sidecars.recorded, samples_per_step),
     }
-    return document, findings
+    return HostResults(document, findings, diagnostics)
 
 
 def _propagation(trace: Trace) -> tuple[PropagationKeys, bool]:

@@ -206,6 +206,7 @@ def _disagreements(trace: Trace) -> Iterator[Diagnostic]:
                 "warning",
                 f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is from "
                 "another run or process.",
+                variant=f"{row['operation']} {period}",
             )
     if sidecars.before and sidecars.metrics and sidecars.metrics.since(sidecars.before) is None:
         yield Diagnostic(
@@ -214,6 +215,7 @@ def _disagreements(trace: Trace) -> Iterator[Diagnostic]:
             f"{sidecars.metrics.file} counts less than {sidecars.before.file}: they are not two reports of one "
             "run in this order, the metrics were cleared between them, or the file is truncated. No difference "
             "is shown.",
+            variant="not in this order",
         )
     if sidecars.metrics and sidecars.metrics.is_cleared:
         extractions = plural(sidecars.metrics.counters[EXTRACTED_GRAPHS_COUNTER], "time")
@@ -223,6 +225,7 @@ def _disagreements(trace: Trace) -> Iterator[Diagnostic]:
             f"{sidecars.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
             f"({extractions}), so all but {' and '.join(sorted(PRESERVED_COUNTERS))} "
             "count only the time after the last extraction. Metrics with samples are complete.",
+            variant="",
         )
     yield from _log_disagreements(trace, sidecars)
 
@@ -243,6 +246,7 @@ def _log_disagreements(trace: Trace, sidecars: Sidecars) -> Iterator[Diagnostic]
             "debug_log_disagrees",
             "info" if explained else "warning",
             f"{files_cover} {graphs} compiled in the capture: {meaning}.",
+            variant="graphs",
         )
     launches = len(find_launches(trace))
     if sidecars.executions and launches and not match_logged_executions(trace, sidecars.executions):
@@ -251,6 +255,7 @@ def _log_disagreements(trace: Trace, sidecars: Sidecars) -> Iterator[Diagnostic]
             "info",
             f"{files_cover} {plural(len(sidecars.executions), 'execution')} in an order that does not match the "
             f"capture's {launches}: no cause of an execution is known.",
+            variant="executions",
         )
 
 

@@ -3,10 +3,12 @@ the trace is released."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.findings import Findings
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.step_rows import StepRows
@@ -20,13 +22,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class HostSummary:
     """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 if the file records no
-    epoch. `document` and `findings`: the report of this host alone. `collectives`: its collectives, for the comparison
-    of hosts; `tables`: its tables for views, None unless they are wanted."""
+    epoch. `document`, `findings` and `diagnostics`: see `HostResults`. `collectives`: its collectives, for the
+    comparison of hosts; `tables`: its tables for views, None unless they are wanted."""
 
     host: str
     base_unix_ns: int
     document: HostReport
     findings: Findings
+    diagnostics: Sequence[Diagnostic]
     collectives: HostCollectives
     tables: HostTables | None = None
 
@@ -43,11 +46,12 @@ def summarise(
 
     Reads the files beside the capture (`report.sidecars`).
     """
-    document, findings = host_report(trace, name, path, all_gaps, samples_per_step)
+    document, findings, diagnostics = host_report(trace, name, path, all_gaps, samples_per_step)
     document["steps"] = StepRows.from_rows(document["steps"])
     tables = None
     if with_tables:
         from tb_xla_insights.report.host_tables import host_tables  # only views need them
 
         tables = host_tables(trace)
-    return HostSummary(trace.host, trace.base_unix_ns, document, findings, host_collectives(trace), tables)
+    collectives = host_collectives(trace)
+    return HostSummary(trace.host, trace.base_unix_ns, document, findings, diagnostics, collectives, tables)

@@ -180,7 +180,12 @@ def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
                 else f"{count} events have impossible {quantity}s, the first at byte {byte}"
             )
             diagnostics.append(
-                Diagnostic("corrupt_file", "warning", f"{events}; {substitute} is used instead.")
+                Diagnostic(
+                    "corrupt_file",
+                    "warning",
+                    f"{events}; {substitute} is used instead.",
+                    variant=f"impossible {quantity}",
+                )
             )
             times[invalid] = 0
     return diagnostics

@@ -213,7 +213,8 @@ class _Reader:
                     location = f" in plane {plane.name}, line {text_of(line.name)}"
                     if piece.has_changed:
                         text = f"The file was changed while it was read; the events from byte {piece.invalid_offset}"
-                        self._add_warning("corrupt_file", f"{text}{location} on are lost; read it again.")
+                        message = f"{text}{location} on are lost; read it again."
+                        self._add_warning("corrupt_file", message, f"changed{location}")
                     else:
                         self._add_damage(piece.invalid_offset, location, is_file_end=piece.is_file_end)
         if any(piece.is_stopped for piece in self._pieces()):
@@ -243,8 +244,8 @@ class _Reader:
                 columns.metadata[line.first : line.first + line.count] += first
             first += len(plane.event_metadata)
 
-    def _add_warning(self, id_: str, message: str) -> None:
-        self.diagnostics.append(Diagnostic(id_, "warning", message))
+    def _add_warning(self, id_: str, message: str, variant: str | None = None) -> None:
+        self.diagnostics.append(Diagnostic(id_, "warning", message, variant=variant))
 
     def _collect_ranges(self, start: int, end: int, ranges_by_field: _FieldRanges, location: str) -> None:
         """Adds the file ranges of a message's fields to `ranges_by_field`, and diagnostics about damage. `location` is
@@ -269,12 +270,14 @@ class _Reader:
     def _add_damage(self, offset: int, location: str, *, is_file_end: bool) -> None:
         if is_file_end and not any(diagnostic.id == "truncated_file" for diagnostic in self.diagnostics):
             text = f"File ends early, at byte {offset}{location}"
-            self._add_warning("truncated_file", f"{text}; copy it again if it was still being written.")
+            message = f"{text}; copy it again if it was still being written."
+            self._add_warning("truncated_file", message, f"ends{location}")
         elif not is_file_end:
             self._add_warning(
                 "corrupt_file",
                 f"Byte {offset}{location} is invalid: a field does not fit the message that contains it; "
                 "what follows there is lost.",
+                f"invalid{location}",
             )
 
     def _plane_ranges(self, number: int, start: int, end: int) -> _FieldRanges:
@@ -323,5 +326,5 @@ class _Reader:
             count, first = len(damaged_offsets), min(damaged_offsets)
             loss = "1 name or stat there is" if count == 1 else f"{count} names or stats there are"
             text = f"Byte {first}{location} is invalid: {loss} lost; copy the file again, or capture again."
-            self._add_warning("corrupt_file", text)
+            self._add_warning("corrupt_file", text, f"names{location}")
         return names, event_metadata, stats

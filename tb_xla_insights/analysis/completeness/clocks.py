@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.arrays import Int64
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.text.units import brief_time, brief_times, count
 from tb_xla_insights.trace.device_clock import CLOCK_SLACK_PS
 from tb_xla_insights.trace.model import Trace
@@ -28,8 +29,9 @@ _COMPLETION_EVENT, _BLOCKING_EVENT = "CompleteCallbacks", "RunExecutable"
 XRT's event on the host that ends no sooner than its run."""
 
 
-def describe_clock_shift(trace: Trace) -> str | None:
-    """Returns how the devices' times were shifted and what that leaves unknown; None if they were not."""
+def describe_clock_shift(trace: Trace) -> Diagnostic | None:
+    """Returns the diagnostic of how the devices' times were shifted and what that leaves unknown; None if they were
+    not."""
     clock = trace.device_clock
     if clock is None:
         return None
@@ -44,14 +46,17 @@ def describe_clock_shift(trace: Trace) -> str | None:
         f"The devices' clock is {shift} {direction} the host's, as runs would {effect}: their times are shifted by as "
         "much."
     )
-    if clock.highest_ps is None:
-        return f"{text} The true shift may be larger: no end of a run is recorded on the host."
-    return f"{text} The true shift may differ by {error}: why gaps ended within that time is not known."
+    rest = (
+        "The true shift may be larger: no end of a run is recorded on the host."
+        if clock.highest_ps is None
+        else f"The true shift may differ by {error}: why gaps ended within that time is not known."
+    )
+    variant = f"{direction}, at least" if clock.highest_ps is None else direction
+    return Diagnostic("clocks_shifted", "info", f"{text} {rest}", variant=f"{variant}; {effect}")
 
 
-def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:
-    """Returns how the clocks of host and devices contradict each other, as the start of a sentence; None if they do
-    not.
+def describe_clock_contradiction(trace: Trace, whole: bool = True) -> Diagnostic | None:
+    """Returns the diagnostic of how the clocks of host and devices contradict each other; None if they do not.
 
     Devices built from a host's own events have its clock. `whole`: no part of the file is missing, so that the recorded
     spans are complete.
@@ -68,11 +73,21 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
     ):
         if run_count := int((error_ps > CLOCK_SLACK_PS).sum()):
             share_text = f"{count(run_count)} of {count(len(runs))}"
-            return f"Runs {contradiction} ({share_text}), by up to {brief_time(int(error_ps.max()))}"
+            text = f"Runs {contradiction} ({share_text}), by up to {brief_time(int(error_ps.max()))}"
+            return _clocks_disagree(text, contradiction)
     distance_ps = _recording_distance_ps(trace) if whole else 0
     if distance_ps > MAX_RECORDING_DISTANCE_PS:
-        return f"The events of the host and those of the devices are {brief_time(distance_ps)} apart"
+        text = f"The events of the host and those of the devices are {brief_time(distance_ps)} apart"
+        return _clocks_disagree(text, "apart")
     return None
+
+
+def _clocks_disagree(contradiction: str, variant: str) -> Diagnostic:
+    text = (
+        f"{contradiction}: the clocks of host and device disagree, so gaps, queue times and overheads may be wrong by "
+        "as much. Capture again."
+    )
+    return Diagnostic("clocks_disagree", "warning", text, variant=variant)
 
 
 def _after_completion_ps(trace: Trace) -> Int64:

@@ -65,7 +65,7 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
     ):
         yield Diagnostic("no_device_plane", "info", _TENSORFLOW_ON_CPU)
     elif not trace.devices:
-        yield Diagnostic("no_device_plane", "warning", _no_device(trace))
+        yield _no_device(trace)
     elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         accelerator = WORDS[framework].accelerator
@@ -73,7 +73,8 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
         yield Diagnostic("no_device_plane", "info", f"{text} If an accelerator {accelerator}.")
     if trace.devices and (lost := devices_without_work(trace)):
         text = f"{_describe_lost(lost)}, and no figure includes {'it' if len(lost) == 1 else 'them'}."
-        yield Diagnostic("device_without_work", "warning", f"{text} Capture again{_how_to_trace(lost)}.")
+        text = f"{text} Capture again{_how_to_trace(lost)}."
+        yield Diagnostic("device_without_work", "warning", text, variant="")
     yield from _device_record_diagnostics(trace)
     steps = find_steps(trace)
     if not steps or steps[0].source != "annotation":
@@ -94,10 +95,10 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
             text = f"No steps: no {sources} or repeated module is recorded. To get them, {advice}"
         yield Diagnostic("no_steps", "info" if steps else "warning", text)
     if difference := _step_time_difference(trace):
-        yield Diagnostic("step_times", "info", difference)
+        yield Diagnostic("step_times", "info", difference, variant="")
     yield from _join_diagnostics(trace)
     if names := describe_unknown_names(trace):
-        yield Diagnostic("unknown_names", "info", names)
+        yield names
     if framework == "unknown" and len(trace):
         text = "No event of PyTorch/XLA, JAX or TensorFlow was recognised, so advice is general."
         yield Diagnostic("unknown_framework", "info", text)
@@ -110,6 +111,7 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
             "dropped_events",
             "warning",
             f"The profiler dropped {plural(dropped, 'event')}: its buffer was full. Capture a shorter time.",
+            variant="",
         )
 
 
@@ -144,6 +146,7 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
                 f"device_record_{id_}",
                 "warning" if part.is_most else "info",
                 text + ending.format(skipped if steps else ""),
+                variant="",
             )
     for record in find_short_records(trace):
         device = trace.devices[record.device].name
@@ -154,6 +157,7 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             f"The record of {device} {record.edge} {brief_time(record.duration_ps)} {order} those of the other "
             f"devices, which ran {plural(record.launches, 'launch', 'launches')} meanwhile; means per step and core "
             f"count {device} as idle then. {advice}",
+            variant=record.edge,
         )
     if unrecorded.between:
         launches = plural(unrecorded.between, "launch", "launches")
@@ -161,7 +165,7 @@ def _device_record_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             f"The {devices} recorded no run of {launches} between the first run and the last one: idle time there may "
             "be work, and steps may have more work than is shown."
         )
-        yield Diagnostic("work_not_recorded", "warning", f"{text} Capture a shorter time.")
+        yield Diagnostic("work_not_recorded", "warning", f"{text} Capture a shorter time.", variant="")
 
 
 def _step_time_difference(trace: Trace) -> str | None:
@@ -176,28 +180,31 @@ def _step_time_difference(trace: Trace) -> str | None:
     )
 
 
-def _no_device(trace: Trace) -> str:
+def _no_device(trace: Trace) -> Diagnostic:
     """Returns why there is no device, and what to do."""
-    device_planes = _device_planes(trace)
+    device_planes, variant = _device_planes(trace), None
+    text = (
+        "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
+        "steps run."
+    )
     if _is_damaged(trace):
-        return (
+        text = (
             "The readable part of the file has no device, as the file may be truncated. Copy the file again, or "
             "capture again."
         )
-    if lost := devices_without_work(trace):
-        return f"{_describe_lost(lost)}: the devices' work is not in the capture. Capture again{_how_to_trace(lost)}."
-    if device_planes:
+    elif lost := devices_without_work(trace):
+        variant = "lost"
+        text = f"{_describe_lost(lost)}: the devices' work is not in the capture. Capture again{_how_to_trace(lost)}."
+    elif device_planes:
+        variant = "empty"
         more = len(device_planes) - 1
         planes = (
             f"planes {device_planes[0]} and {count(more)} more are empty: the devices"
             if more
             else f"plane {device_planes[0]} is empty: the device"
         )
-        return f"The device {planes} recorded no work. Capture while steps run, with --device-level 1."
-    return (
-        "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
-        "steps run."
-    )
+        text = f"The device {planes} recorded no work. Capture while steps run, with --device-level 1."
+    return Diagnostic("no_device_plane", "warning", text, variant=variant)
 
 
 def _describe_lost(lost: Sequence[tuple[str, int]]) -> str:
@@ -239,13 +246,9 @@ def _join_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
             unknown = "Why gaps ended and what executions cost is unknown"
         yield Diagnostic("no_launches", "warning", f"{unknown}: {_unjoined_reason(trace, len(runs))}")
     if shift := describe_clock_shift(trace):
-        yield Diagnostic("clocks_shifted", "info", shift)
+        yield shift
     if contradiction := describe_clock_contradiction(trace, not _is_damaged(trace)):
-        text = (
-            f"{contradiction}: the clocks of host and device disagree, so gaps, queue times and overheads may be "
-            "wrong by as much."
-        )
-        yield Diagnostic("clocks_disagree", "warning", f"{text} Capture again.")
+        yield contradiction
 
 
 def _unjoined_reason(trace: Trace, runs: int) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.text.units import share
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import own_times
@@ -17,9 +18,9 @@ _CPP_SCOPE = "::"
 _MAX_NAMES = 3
 
 
-def describe_unknown_names(trace: Trace) -> str | None:
-    """Returns a message for a host whose working threads spend at least INFO_SHARE of the capture in unknown runtime
-    events; None below that."""
+def describe_unknown_names(trace: Trace) -> Diagnostic | None:
+    """Returns the diagnostic of a host whose working threads spend at least INFO_SHARE of the capture in unknown
+    runtime events; None below that."""
     names = [trace.strings[text_index] for text_index in trace.metadata.name]
     is_unknown = np.array(
         [
@@ -45,11 +46,13 @@ def describe_unknown_names(trace: Trace) -> str | None:
     span = max(end - start, 1)
     if time_of_name.total() < INFO_SHARE * span or not time_of_name:
         return None
-    longest = ", ".join(
-        f"{name} ({share(name_ps / span)})" for name, name_ps in time_of_name.most_common(_MAX_NAMES)
-    )
+    longest = time_of_name.most_common(_MAX_NAMES)
+    texts = ", ".join(f"{name} ({share(name_ps / span)})" for name, name_ps in longest)
     spent = share(time_of_name.total() / span)
-    return (
-        f"Host threads spend time equal to {spent} of the capture in events of unknown names: {longest}. They may "
-        "be from a newer runtime, or be annotations; --catalog FILE can give those of the runtime classes."
+    return Diagnostic(
+        "unknown_names",
+        "info",
+        f"Host threads spend time equal to {spent} of the capture in events of unknown names: {texts}. They may "
+        "be from a newer runtime, or be annotations; --catalog FILE can give those of the runtime classes.",
+        variant=", ".join(name for name, _ in longest),
     )

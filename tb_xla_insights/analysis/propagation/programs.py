@@ -106,5 +106,6 @@ class ProgramReader:
                 "warning",
                 "; ".join(texts) + ". Scopes of their ops may be missing.",
                 self._trace.host,
+                variant="; ".join(self._problems),
             )
         ]

@@ -110,4 +110,4 @@ def _deep_annotations(trace: Trace) -> Diagnostic:
         f"{plural(annotations, 'annotation')} nested more than {MAX_LEVELS} levels deep, or with a path of more than "
         f"{count(MAX_PATH_LENGTH)} characters: in the timeline, but not in the table of annotations."
     )
-    return Diagnostic("deep_annotations", "info", text, trace.host)
+    return Diagnostic("deep_annotations", "info", text, trace.host, variant="")

@@ -74,4 +74,4 @@ def partial_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         message = (
             f"{text} cut off by the capture's edges and not counted; capture longer for more whole steps."
         )
-        yield Diagnostic("partial_steps", "info", message)
+        yield Diagnostic("partial_steps", "info", message, variant="")

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.merge.tables import HostKey
 from tb_xla_insights.text.english import plural
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.session import Diagnostic
+    from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
 
 _OF_ONE_PROCESS = frozenset(("metrics_disagree", "debug_log_disagrees"))
 """Diagnostics about sidecar files that one process wrote, on any host: reported only if every host has them."""
@@ -30,6 +31,9 @@ _SOURCES = {
 }
 """The sources of steps, the best first."""
 
+_Same = tuple[str, str, str | None, str | None]
+"""What diagnostics of hosts have in common to be merged: id, severity, and either the variant or the message."""
+
 _Signature = tuple[str, str, str | None]
 """The source of a host's steps, their name without its number, and the program with most device time."""
 
@@ -40,7 +44,7 @@ class _HostDiagnostic(NamedTuple):
     host_key: HostKey
     position: int
     host: str
-    row: Diagnostic
+    diagnostic: Diagnostic
 
     @property
     def sort_key(self) -> tuple[HostKey, int]:
@@ -48,48 +52,45 @@ class _HostDiagnostic(NamedTuple):
 
 
 class MergedDiagnostics:
-    """The diagnostics of all hosts by their message; messages that differ in numbers alone are merged."""
+    """The diagnostics of all hosts; those that say the same are merged (see `Diagnostic.variant`)."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str, int], list[_HostDiagnostic]] = {}
+        self._of_hosts: dict[tuple[_Same, int], list[_HostDiagnostic]] = {}
         self._host_count = 0
 
-    def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
+    def add(self, key: HostKey, host: str, diagnostics: Sequence[Diagnostic]) -> None:
         self._host_count += 1
-        occurrences: Counter[tuple[str, str, str]] = Counter()
-        for index, row in enumerate(rows):
-            pattern = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
-            occurrences[pattern] += 1  # repetitions on one host, such as for two devices, are not merged
-            rows_of_pattern = self._rows.setdefault((*pattern, occurrences[pattern]), [])
-            rows_of_pattern.append(_HostDiagnostic(key, index, host, row))
+        occurrences: Counter[_Same] = Counter()
+        for index, diagnostic in enumerate(diagnostics):
+            message = diagnostic.message if diagnostic.variant is None else None
+            same = diagnostic.id, diagnostic.severity, diagnostic.variant, message
+            occurrences[same] += 1  # repetitions on one host, such as for two devices, are not merged
+            of_hosts = self._of_hosts.setdefault((same, occurrences[same]), [])
+            of_hosts.append(_HostDiagnostic(key, index, host, diagnostic))
 
-    def rows(self) -> list[Diagnostic]:
+    def rows(self) -> list[DiagnosticRow]:
         """The merged diagnostics, in the order of the first host that has each."""
         result = []
-        for (id_, *_), rows in self._rows.items():
-            if id_ not in _OF_ONE_PROCESS or len(rows) == self._host_count:
-                rows.sort(key=lambda item: item.sort_key)
-                result.append((rows[0].sort_key, self._merge(rows)))
+        for ((id_, *_), _), of_hosts in self._of_hosts.items():
+            if id_ not in _OF_ONE_PROCESS or len(of_hosts) == self._host_count:
+                of_hosts.sort(key=lambda item: item.sort_key)
+                result.append((of_hosts[0].sort_key, self._merge(of_hosts)))
         return [row for _, row in sorted(result, key=lambda pair: pair[0])]
 
-    def _merge(self, rows: Sequence[_HostDiagnostic]) -> Diagnostic:
-        host, first = rows[0].host, rows[0].row
-        diagnostic: Diagnostic = {
-            "id": first["id"],
-            "severity": first["severity"],
-            "message": first["message"],
-        }
-        if len(rows) == 1:
-            return {**diagnostic, "host": host}
-        where = f"on {len(rows)} of {self._host_count} hosts"
-        if len(rows) == self._host_count:
-            where = "on both hosts" if len(rows) == 2 else f"on all {len(rows)} hosts"
-        same_numbers = all(item.row["message"] == first["message"] for item in rows)
-        text = f"{first['message']} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"
-        return {**diagnostic, "message": text, "hosts": len(rows)}
+    def _merge(self, of_hosts: Sequence[_HostDiagnostic]) -> DiagnosticRow:
+        host, first = of_hosts[0].host, of_hosts[0].diagnostic
+        row: DiagnosticRow = {"id": first.id, "severity": first.severity, "message": first.message}
+        if len(of_hosts) == 1:
+            return {**row, "host": host}
+        where = f"on {len(of_hosts)} of {self._host_count} hosts"
+        if len(of_hosts) == self._host_count:
+            where = "on both hosts" if len(of_hosts) == 2 else f"on all {len(of_hosts)} hosts"
+        same_numbers = all(item.diagnostic.message == first.message for item in of_hosts)
+        text = f"{first.message} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"
+        return {**row, "message": text, "hosts": len(of_hosts)}
 
 
-def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> Diagnostic | None:
+def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> DiagnosticRow | None:
     """The diagnostic for sessions in which means over all steps mix hosts with different work; None for others.
 
     Hosts differ if their steps have another name, if another program takes most device time, or if their numbers of
@@ -154,7 +155,7 @@ def _sources_text(sections: Sequence[HostSection], hosts_text: str, source: str)
     )
 
 
-def _all_differ(sections: Sequence[HostSection]) -> Diagnostic:
+def _all_differ(sections: Sequence[HostSection]) -> DiagnosticRow:
     """The diagnostic if no two hosts do the same work."""
     subject = f"Each of {len(sections)} hosts runs different work"
     if len(sections) == 2:
@@ -166,7 +167,7 @@ def _all_differ(sections: Sequence[HostSection]) -> Diagnostic:
     )
 
 
-def _diagnostic(severity: Literal["info", "warning"], message: str) -> Diagnostic:
+def _diagnostic(severity: Literal["info", "warning"], message: str) -> DiagnosticRow:
     return {"id": "hosts_differ", "severity": severity, "message": message}
 
 

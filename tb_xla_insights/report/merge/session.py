@@ -114,7 +114,7 @@ class ReportMerger:
         self._propagation.add(key, [document["propagation"]])
         self._work.add(key, document["ops"], document["device_work"])
         self._sidecars.add(key, document["metrics"], document["recorded"])
-        self._diagnostics.add(key, summary.host, document["diagnostics"])
+        self._diagnostics.add(key, summary.host, summary.diagnostics)
 
     def add_diagnostic(self, diagnostic: Diagnostic) -> None:
         """Adds a diagnostic of the session, such as the reason why a host is not in the report."""
@@ -157,9 +157,10 @@ class ReportMerger:
         diagnostics = [diagnostic.as_json() for diagnostic in self._session_diagnostics]
         if len(hosts) > 1:
             return self._merge(hosts, diagnostics)
-        assert self._single_host is not None, "a session has a host"
-        document, findings = self._single_host.document, self._single_host.findings
-        return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}, findings
+        host = self._single_host
+        assert host is not None, "a session has a host"
+        document = host.document
+        return {**document, "diagnostics": [*diagnostics, *document["diagnostics"]]}, host.findings
 
     def _merge(self, hosts: list[_Host], diagnostics: list[DiagnosticRow]) -> tuple[HostReport, Findings]:
         shifts, start_unix_ns, unknown_clocks = _time_base(hosts)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def summary_of_hosts(session: SessionTrace) -> SummaryKeys:
     """The keys `session`, `environment`, `diagnostics` and `devices` of hosts in memory."""
-    hosts = [session_summary(trace, session.name, session.path) for trace in session.traces]
-    diagnostics = MergedDiagnostics()
-    for number, (trace, host) in enumerate(zip(session.traces, hosts, strict=True)):
-        diagnostics.add((natural_key(trace.host), trace.path, number), trace.host, host["diagnostics"])
+    hosts, diagnostics = [], MergedDiagnostics()
+    for number, trace in enumerate(session.traces):
+        host, diagnostics_of_host = session_summary(trace, session.name, session.path)
+        hosts.append(host)
+        diagnostics.add((natural_key(trace.host), trace.path, number), trace.host, diagnostics_of_host)
     return {
         "session": merge_heads(
             [host["session"] for host in hosts], session.start_unix_ns, session.duration_ps
