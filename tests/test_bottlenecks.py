@@ -114,7 +114,7 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
         0.4,
     )
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is not work
-    assert verdict(document)["text"].replace("\u202f", " ") == (
+    assert verdict(document, {})["text"].replace("\u202f", " ") == (
         "The TPU core works 98 % of the time; the host keeps up. The pace is set by the device's "
         "own work, above all attention with 50.0 % of the step and mlp with 30.0 %. Next: the time "
         "that attention loses below the device's peaks; without it, a step would go from 1.0 to 0.6 µs."
@@ -136,7 +136,7 @@ def test_a_name_that_contains_a_slash_is_given_whole() -> None:
     document = with_bottlenecks(report(op("fusion.1", "s/net/attention", 500_000, 10_000_000, 50_000), MLP))
     worst = next(row for row in document["findings"] if row["id"] == BELOW_ROOFLINE)
     assert worst["title"] == "net/attention is far from the roofline"
-    assert " above all net/attention with " in verdict(document)["text"]
+    assert " above all net/attention with " in verdict(document, {})["text"]
 
 
 def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> None:
@@ -146,7 +146,7 @@ def test_ops_of_one_name_in_several_programs_are_named_with_their_programs() -> 
         op("dot.2", None, 20_000, 0, 0, category="fusion"),
     ]
     document = with_bottlenecks(report(*rows))
-    assert " above all fusion.1 of jit_generator with 50.0" in verdict(document)["text"]
+    assert " above all fusion.1 of jit_generator with 50.0" in verdict(document, {})["text"]
     bound = next(row for row in document["findings"] if row["id"] == "device_bound")
     assert "fusion.1 of jit_generator at train.py:7 (50.0" in bound["advice"]
     assert "fusion.1 of jit_critic at train.py:7 (30.0" in bound["advice"]
@@ -234,7 +234,7 @@ def test_a_small_gain_is_no_finding() -> None:
     small = op("dot.3", "s/head", 30_000, 1_500_000, 300)
     document = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000), small))
     assert [row["id"] for row in document["findings"]] == ["device_bound"]
-    assert verdict(document)["severity"] == "good"
+    assert verdict(document, {})["severity"] == "good"
 
 
 @pytest.mark.parametrize(

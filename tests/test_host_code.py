@@ -101,7 +101,7 @@ def test_pauses_of_one_kind_are_told_together() -> None:
     assert finding.title == "3 pauses of 3.00 to 3.20\u202fms after steps 7, 10 and 13"
     assert finding.recurs == "some_steps"
     assert "while the capture shows nothing of the host for 3.00 to 3.20" in finding.detail
-    assert finding.waits_for == "something that the capture does not show"
+    assert str(finding.waits_for) == "something that the capture does not show"
     assert "xp.Trace('name')" in finding.advice
 
 

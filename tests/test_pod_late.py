@@ -275,7 +275,8 @@ def test_the_usual_step_has_no_host_that_was_late_once() -> None:
     before = document["mistakes"]
     before |= {"usual_step_ps": before["step_ps"], "step_if_fixed_ps": before["step_ps"] * 9 // 10}
     [straggler] = (row for row in document["findings"] if row["id"] == "straggler")
-    mistakes = with_host_comparison(document, Findings([], before), compare_pod(late_once))["mistakes"]
+    result, _ = with_host_comparison(document, Findings([], before), compare_pod(late_once))
+    mistakes = result["mistakes"]
     fixed = straggler["step_if_fixed_ps"]
     assert mistakes["usual_step_ps"] == fixed
     assert mistakes["step_if_fixed_ps"] == pytest.approx(0.9 * fixed)

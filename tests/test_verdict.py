@@ -33,7 +33,7 @@ def test_the_verdict_says_what_to_fix_what_sets_the_pace_then_and_what_happened_
         f"The TPU core works 50 % of the time; mostly it waits for {BUILDING}.",
         details,
     )
-    result = verdict(report)
+    result = verdict(report, {})
     assert (result["cause"], result["fix"], result["then"]) == (
         "tracing_bound",
         "early_sync",
@@ -128,7 +128,7 @@ def test_without_a_replay_a_gain_is_a_share_of_the_devices_time() -> None:
 def test_a_finding_without_a_significant_gain_is_not_named(gain: float | None) -> None:
     report = report_with(finding("sync_every_step", "a read", gain, cost_ps=0))
     assert sentences(report)[1] == ""
-    assert verdict(report)["fix"] is None
+    assert verdict(report, {})["fix"] is None
 
 
 @pytest.mark.parametrize(
@@ -220,14 +220,16 @@ def test_a_long_headline_loses_the_number_of_devices_then_details_of_the_cause()
     assert sentences(report)[0] == (
         "The TPU cores work 50 % of the time; mostly they wait for a compilation in step 35."
     )
-    report["findings"][0]["waits_for"] = "compilations in steps 35 and 40"
-    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for compilations."
-    report["findings"][0]["waits_for"] = f"the host, which {'x' * 90}"
-    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for the host."
-    report["findings"][0]["waits_for"] = "the script, in execute: 8 reqs, 11 toks"
-    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time; mostly they wait for the script."
+    for waits_for, short in (
+        ("compilations in steps 35 and 40", "compilations"),
+        (f"the host, which {'x' * 90}", "the host"),
+        ("the script, in execute: 8 reqs, 11 toks", "the script"),
+    ):
+        report["findings"][0]["waits_for"] = waits_for
+        text, _ = sentences(report, short)
+        assert text == f"The 2 TPU cores work 50 % of the time; mostly they wait for {short}."
     report["findings"][0]["waits_for"] = "x" * MAX_LENGTH
-    assert sentences(report)[0] == "The 2 TPU cores work 50 % of the time."
+    assert sentences(report, "x" * MAX_LENGTH)[0] == "The 2 TPU cores work 50 % of the time."
 
 
 def test_waiting_for_late_hosts_is_no_work() -> None:
@@ -440,7 +442,7 @@ def test_without_a_device_the_headline_names_the_hosts_main_activity(
     assert text in headline
     assert details.startswith("There are no findings") == ("only what" not in text)
     assert ("tf.data.AUTOTUNE" in details) == ("waits for data" in headline)
-    assert verdict(report)["severity"] == "warning"
+    assert verdict(report, {})["severity"] == "warning"
     assert (
         sentences(session_report(session(capture(thread("python")))))[0]
         == "The capture shows no device's work, only what the host does."

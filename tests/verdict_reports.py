@@ -11,9 +11,9 @@ MS = 10**9
 PLAIN = str.maketrans("\u202f", " ")
 
 
-def sentences(report: Mapping[str, Any]) -> tuple[str, str]:
-    """The headline and the details, with plain spaces."""
-    result = verdict(report)
+def sentences(report: Mapping[str, Any], short_wait: str = "") -> tuple[str, str]:
+    """The headline and the details, with plain spaces. `short_wait`: of the first finding."""
+    result = verdict(report, {row["id"]: short_wait for row in report["findings"][:1]})
     return result["headline"].translate(PLAIN), result["details"].translate(PLAIN)
 
 

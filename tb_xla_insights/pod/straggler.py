@@ -18,7 +18,7 @@ from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
-from tb_xla_insights.text.english import Sentence, join_words, sentences
+from tb_xla_insights.text.english import Phrase, Sentence, join_words, sentences
 from tb_xla_insights.text.units import brief_time, brief_times, count, share
 from tb_xla_insights.trace.device import device_name
 
@@ -53,7 +53,7 @@ def straggler_finding(comparison: HostComparison) -> Finding | None:
         severity="warning" if severity == "critical" and frequency == "once" else severity,
         step_if_fixed_ps=fixed,
         step_if_fixed_at_worst_ps=fixed,
-        waits_for=_waits_for(comparison),
+        waits_for=Phrase(_waits_for(comparison)),
     )
 
 

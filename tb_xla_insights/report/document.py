@@ -43,6 +43,8 @@ def merged_hosts(
 
 
 def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:
-    """The document with given peaks per device, in FLOP/s and bytes/s."""
-    document = with_bottlenecks(with_peaks(document, peaks))
-    return {**document, "verdict": verdict(document)}
+    """The document with given peaks per device, in FLOP/s and bytes/s. They change the findings and the verdict only of
+    devices that are the bottleneck, and these wait for nothing."""
+    document = with_peaks(document, peaks)
+    detailed = with_bottlenecks(document)
+    return document if detailed is document else {**detailed, "verdict": verdict(detailed, {})}

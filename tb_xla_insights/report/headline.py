@@ -32,9 +32,6 @@ _MIN_HOST_SHARE = 1 / 3
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,\N{NARROW NO-BREAK SPACE}]*")
 """A number, not a digit in a name such as `t1v-n-7f-w-5`."""
 
-_DETAILS = re.compile(r"(?:, | \(| in steps? ).*")
-"""What a short headline leaves out of a finding's `waits_for`."""
-
 _NAMES = {
     "tpu": ("TPU core", "TPU cores"),
     "gpu": ("GPU", "GPUs"),
@@ -129,7 +126,7 @@ class _Sentence:
         wait = f"{pronoun} {self._subject.verb('wait')}"
         cause_share = explained_ps(cause, self._report) / waits_ps if cause and waits_ps else 0.0
         if cause and cause_share >= _MOST:
-            return _with_and_without_details(f"; mostly {wait} for ", cause["waits_for"])
+            return self._waits_for_cause(f"; mostly {wait} for ", cause)
         if unknown := why_host_unknown(self._report):
             not_known = f"; what {wait} for is not known"
             return f"{not_known}, as {unknown}", not_known
@@ -137,16 +134,15 @@ class _Sentence:
         # A finding about the host says more precisely what a class of its time is.
         is_of_idle_time = cause and cause["id"] not in DEVICE_FINDINGS
         if cause and cause_share >= max(_MIN_CAUSE_SHARE, idle_share * (_MOST if is_of_idle_time else 1)):
-            return _with_and_without_details(f"; above all {wait} for ", cause["waits_for"])
+            return self._waits_for_cause(f"; above all {wait} for ", cause)
         if idle_share >= _MIN_CAUSE_SHARE:
             degree = "mostly" if idle_share >= _MOST else "above all"
             reason = f"; {degree} {pronoun} {self._subject.verb(verb)} {idle}"
             return f"{reason}{details}", reason
         return "; the rest has many causes", ""
 
-
-def _with_and_without_details(start: str, waits_for: str) -> tuple[str, str]:
-    return f"{start}{waits_for}", f"{start}{_DETAILS.sub('', waits_for)}"
+    def _waits_for_cause(self, start: str, cause: Row) -> tuple[str, str]:
+        return f"{start}{cause['waits_for']}", f"{start}{self._named.short_wait}"
 
 
 def _without_devices(report: Row) -> str:

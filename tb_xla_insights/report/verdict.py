@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict, VerdictSeverity
 
 
-def verdict(report: Mapping[str, Any]) -> Verdict:
-    """The report's `verdict`, from the fields of its findings in their order."""
-    named = name_findings(report)
+def verdict(report: Mapping[str, Any], short_waits: Mapping[str, str]) -> Verdict:
+    """The report's `verdict`, from the fields of its findings in their order. `short_waits`: their `waits_for` without
+    details, by id."""
+    named = name_findings(report, short_waits)
     head = headline(report, named)
     return verdict_of(head, details(report, named, head), _severity(report, named), named)
 

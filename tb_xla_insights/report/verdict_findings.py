@@ -22,12 +22,14 @@ Row = Mapping[str, Any]
 class NamedFindings:
     """`cause`: what the devices wait for longest, or the finding that they are the bottleneck. `fix`: the mistake with
     the largest gain. `paces`: what sets the pace after it; if that is the device's own work, without a fix, also the
-    work with most to gain. `once`: what happened once. All gains are significant (INFO_SHARE)."""
+    work with most to gain. `once`: what happened once. All gains are significant (INFO_SHARE). `short_wait`: what the
+    devices wait for because of the cause, without details."""
 
     cause: Row | None
     fix: Row | None
     paces: Sequence[Row]
     once: Sequence[Row]
+    short_wait: str = ""
 
     @property
     def then(self) -> Row | None:
@@ -87,7 +89,7 @@ def computes_most_of_the_step(report: Row, is_fixed: bool) -> bool:
     return bool(DEVICE_BOUND_SHARE * step_ps <= computing_ps <= step_ps)
 
 
-def name_findings(report: Row) -> NamedFindings:
+def name_findings(report: Row, short_waits: Mapping[str, str]) -> NamedFindings:
     findings = report["findings"]
     groups: dict[str, list[Row]] = {}
     for finding in findings:
@@ -101,11 +103,13 @@ def name_findings(report: Row) -> NamedFindings:
         rest = next(iter(limits), None)
         change = change_after_mistakes(rest, report) if rest else None
         paces = [rest] if rest and (change.gain >= INFO_SHARE if change else _is_significant(rest)) else []
+    cause = bound or _find_cause(report)
     return NamedFindings(
-        cause=bound or _find_cause(report),
+        cause=cause,
         fix=fix,
         paces=paces[: 2 if bound and not fix else 1],
         once=[finding for finding in groups.get("once", ()) if _is_significant(finding)],
+        short_wait=short_waits.get(cause["id"], "") if cause else "",
     )
 
 

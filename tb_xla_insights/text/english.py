@@ -28,6 +28,17 @@ class Sentence:
         return replace(self, clause=f"{self.clause}{text}")
 
 
+@dataclass(frozen=True)
+class Phrase:
+    """A noun phrase: the least that it says, and details: `the host` and `, which builds the graph`."""
+
+    short: str
+    details: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.short}{self.details}"
+
+
 def sentences(*parts: Sentence | str) -> tuple[Sentence, ...]:
     """Sentences, given also as their clauses; empty ones are left out."""
     return tuple(part if isinstance(part, Sentence) else Sentence(part) for part in parts if part)

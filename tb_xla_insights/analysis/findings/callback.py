@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.text.english import sentences
+from tb_xla_insights.text.english import Phrase, sentences
 from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
 
@@ -100,7 +100,7 @@ def host_callback(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_waiting_ps_of_runs(trace), own_launches=np.setdiff1d(launches_with_callbacks, [-1])),
-        waits_for=f"Python ({name or kind})",
+        waits_for=Phrase("Python", f" ({name or kind})"),
     )
 
 

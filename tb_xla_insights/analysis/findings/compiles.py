@@ -45,7 +45,7 @@ from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launche
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.text.english import sentences
+from tb_xla_insights.text.english import Phrase, sentences
 
 _NEARLY_ALL_SHARE = 0.995
 """The share of a compilation's time that rounds to all of it."""
@@ -84,13 +84,13 @@ def recompilation(facts: Facts) -> Finding | None:
         compiling_function(trace, row) for row in compiles.row[indices].tolist()
     )
     example = longest_of_main_change(compilations)
-    brief = (
+    when = (
         where
         if all(compilation.in_step or compilation.cut for compilation in compilations)
         else "after warm-up"
     )
     is_one_each = count in (1, len(numbers))
-    brief = f"a compilation {brief}" if is_one_each else f"{count} compilations {brief}"
+    brief = f"a compilation {when}" if is_one_each else f"{count} compilations {when}"
     title = title_text(compilations, where)
     detail = (
         f"{duration_text(compilations, total, '' if where in title else where)}; "
@@ -143,7 +143,7 @@ def recompilation(facts: Facts) -> Finding | None:
         longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
         "once" if len(steps) == 1 or count == 1 else facts.frequency_of(steps),
         fix,
-        waits_for=brief if count == 1 else "compilations",
+        waits_for=Phrase("a compilation", f" {when}") if count == 1 else Phrase("compilations"),
     )
 
 

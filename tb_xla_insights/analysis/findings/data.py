@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import steps_at
 from tb_xla_insights.analysis.names import frame_name, parse_frame
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
-from tb_xla_insights.text.english import mean_text, sentences
+from tb_xla_insights.text.english import Phrase, mean_text, sentences
 from tb_xla_insights.text.units import brief_time, byte_size, count, share
 from tb_xla_insights.trace.model import Trace
 
@@ -112,7 +112,7 @@ def input_bound(facts: Facts) -> Finding | None:
         frequency,
         fix,
         idle_ps=None if idle_in_steps_ps is None else idle_in_steps_ps + infeed_mean_ps,
-        waits_for="the next batch",
+        waits_for=Phrase("the next batch"),
         best_if="loading is fully hidden",
     )
 
@@ -223,5 +223,5 @@ def transfer_bound(facts: Facts) -> Finding | None:
         frequency,
         facts.fix_removing(steps, "to_device", "from_device"),
         idle_ps=facts.idle_in_steps_ps(frequency, "to_device", "from_device"),
-        waits_for="data to be sent" if sends else "data to be read back",
+        waits_for=Phrase("data to be sent" if sends else "data to be read back"),
     )

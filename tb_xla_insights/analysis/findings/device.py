@@ -32,7 +32,7 @@ from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union_all
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.text.english import join_words, sentences
+from tb_xla_insights.text.english import Phrase, join_words, sentences
 from tb_xla_insights.text.units import brief_times, share
 from tb_xla_insights.trace.device import DeviceKind
 from tb_xla_insights.trace.model import Trace
@@ -86,7 +86,7 @@ def device_stalls(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_stall_ps_of_runs(trace)),
-        waits_for="copies between memories" if main == "copy" else awaited_text,
+        waits_for=Phrase("copies between memories" if main == "copy" else awaited_text),
     )
 
 
@@ -180,7 +180,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         Fix(device_ps=_exposed_ps_of_runs(trace)),
-        waits_for=name,
+        waits_for=Phrase(name),
     )
 
 

@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.launches.launches import (
 )
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.text.english import Sentence, sentences, upper_first
+from tb_xla_insights.text.english import Phrase, Sentence, sentences, upper_first
 from tb_xla_insights.text.units import brief_time, brief_times
 from tb_xla_insights.trace.model import Trace
 
@@ -58,7 +58,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
     one_by_one = dominant_class == "dispatch" and launches_single_operations(facts.trace)
     operations = " operations one by one" if one_by_one else ""
-    brief = waits_for = f"the host, which {_LAUNCHING_VERBS[dominant_class]}{operations}"
+    waits_for = Phrase("the host", f", which {_LAUNCHING_VERBS[dominant_class]}{operations}")
+    brief = str(waits_for)
     advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_removing(facts.affected_steps(launching_taken_ps), *LAUNCHING_CLASSES)
     load_frequency = facts.frequency_of(facts.affected_steps(by_class["program_load"]))
@@ -67,11 +68,12 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     if in_flight_ps > max(launching_ps, unqueued_ps):
         title, advice = upper_first(_WAITING_FOR_OPS), _advise_ops_to_run(facts)
         brief = "what launched programs wait for before their first op"
-        waits_for = "a launched program to run its first op"
+        waits_for = Phrase("a launched program to run its first op")
         fix = Fix(LAUNCHING_CLASSES, device_ps=idle_inside_runs(facts.ledger))
     elif unqueued_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
-        brief = waits_for = "the host, which waits between launches"
+        waits_for = Phrase("the host", ", which waits between launches")
+        brief = str(waits_for)
         # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
         fix = Fix((*LAUNCHING_CLASSES, "wait"), all_waits=True)
     if unqueued_ps and not _is_requested(facts.trace, unqueued.longest_wait):

@@ -29,7 +29,7 @@ from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
-from tb_xla_insights.text.english import Sentence, plural, sentences
+from tb_xla_insights.text.english import Phrase, Sentence, plural, sentences
 from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
 
@@ -143,7 +143,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
         longest_windows(map(Window, work.start_ps.tolist(), work.end_ps.tolist())),
         facts.frequency_of(steps),
         fix if len(work) else None,
-        waits_for="torch.compile, which compiles again",
+        waits_for=Phrase("torch.compile", ", which compiles again"),
     )
 
 
@@ -250,7 +250,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         facts.frequency_of(steps),
         Fix(CUT_CLASSES, before_launches=extra.launches) if extra_count else None,
-        waits_for="the host, which works between the graphs of torch.compile",
+        waits_for=Phrase("the host", ", which works between the graphs of torch.compile"),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES, describe_cuts,
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.text.english import plural, sentences
+from tb_xla_insights.text.english import Phrase, plural, sentences
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:
@@ -55,10 +55,11 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             if cost
             else "no idle time in the capture can be attributed to them",
         )
-        brief = f"{names} on the CPU"
+        brief, waits_for = f"{names} on the CPU", Phrase("an operator on the CPU")
     else:
         title = "Values are read and sent back, as by an operator on the CPU"
-        brief = f"values that are read and sent back{inside}"
+        waits_for = Phrase("values that are read and sent back", inside)
+        brief = str(waits_for)
         detail = sentences(
             f"{plural(suspected, 'time')} a value is read{inside} and one is sent to the device right after it, as by "
             "an operator that runs on the CPU",
@@ -83,5 +84,5 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         longest_windows(windows),
         frequency,
         merging_fix(trace, early, trips, sent_back[trips]) if suspected else None,
-        waits_for="an operator on the CPU" if operators else brief,
+        waits_for=waits_for,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import Severity
-from tb_xla_insights.text.english import Sentence
+from tb_xla_insights.text.english import Phrase, Sentence
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
@@ -56,6 +56,9 @@ class Code:
     count: int
 
 
+_NO_WAIT = Phrase("")
+
+
 @dataclass(frozen=True)
 class Finding:
     """One finding; see the report's `findings`.
@@ -76,8 +79,8 @@ class Finding:
 
     - `waits_for` completes "The 8 TPU cores work 60 % of the time; mostly they wait for …": for whom or what the device
       waits, in the words of somebody who has never seen a profile, with at most one number. Of the host, with what it
-      does: `the host, which builds the graph`, `the next batch`, `a compilation in step 1209`, `all-reduce`. Empty if
-      no device waits because of it.
+      does: `the host, which builds the graph`, `the next batch`, `a compilation in step 1209`, `all-reduce`. A headline
+      that would be too long leaves out its details. Empty if no device waits because of it.
     - `brief` completes "Fix first: …", "The pace is set by …" and "Once: …": what a fix changes, with its place:
       `loading in next_batch`, `a read inside forward in every step`, `the host, which builds the graph`.
 
@@ -104,7 +107,7 @@ class Finding:
     where: Place | None = None
     after: str | None = None
     code: Sequence[Code] = ()
-    waits_for: str = ""
+    waits_for: Phrase = _NO_WAIT
     best_if: str = ""
 
     @property
@@ -123,7 +126,7 @@ class Finding:
             "severity": self.severity,
             "title": self.title,
             "brief": self.brief,
-            "waits_for": self.waits_for,
+            "waits_for": str(self.waits_for),
             "best_if": self.best_if,
             "detail": self.detail,
             "advice": self.advice,

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.propagation.path_names import short_names
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.text.english import mean_text, plural, sentences, upper_first
+from tb_xla_insights.text.english import Phrase, mean_text, plural, sentences, upper_first
 from tb_xla_insights.trace.model import Trace
 
 CUT_CLASSES = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -123,8 +123,10 @@ def early_sync(facts: Facts) -> Finding | None:
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
         frequency,
         merging_fix(trace, early, np.arange(count), last_row),
-        waits_for="the host, which marks a step inside the step" if by_marker == count
-        else f"the host, which reads a value inside {subject}" if location_known else "the host, which reads a value",
+        waits_for=Phrase(
+            "the host", ", which marks a step inside the step" if by_marker == count
+            else f", which reads a value inside {subject}" if location_known else ", which reads a value",
+        ),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog import without_encoded_stats
-from tb_xla_insights.text.english import Sentence, sentences
+from tb_xla_insights.text.english import Phrase, Sentence, sentences
 from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
@@ -144,14 +144,15 @@ def _title(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Pl
     return first_fitting_title(f"The device waits while the script runs {places[0].name}", general)
 
 
-def _phrases(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Place]) -> tuple[str, str]:
+def _phrases(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_Place]) -> tuple[str, Phrase]:
     """The finding's `brief` and `waits_for`."""
     if dominant_class == "unrecorded" or not (code or places):
-        return "what the host does where the capture shows nothing of it", UNSHOWN_HOST
+        return "what the host does where the capture shows nothing of it", Phrase(UNSHOWN_HOST)
     name, place = (code[0].name, code[0].place) if code else (str(places[0]), str(places[0]))
     if dominant_class == "wait":
-        return f"the wait in {place}", f"the script, which waits in {name}"
-    return f"the Python in {place}", f"the script, which runs {name}" if code else f"the script, in {name}"
+        return f"the wait in {place}", Phrase("the script", f", which waits in {name}")
+    details = f", which runs {name}" if code else f", in {name}"
+    return f"the Python in {place}", Phrase("the script", details)
 
 
 def _places_sentence(

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.text.english import join_words, plural, sentences
+from tb_xla_insights.text.english import Phrase, join_words, plural, sentences
 from tb_xla_insights.text.units import brief_range, brief_time
 from tb_xla_insights.trace.model import Trace
 
@@ -46,7 +46,7 @@ def host_pause(facts: Facts) -> Finding | None:
     pauses = [pause for of_kind in kinds for pause in of_kind]
     taken_ps: Int64 = np.sum([*taken.values()], axis=0)
     main, steps = kinds[0][0], {pause.step for pause in pauses}
-    held_up = f"the host, held up {'in' if main.usual_ps else 'by'} {main.name}"
+    held_up = Phrase("the host", f", held up {'in' if main.usual_ps else 'by'} {main.name}")
     texts = [_kind_text(facts, kinds[0])]
     if others := sum(map(len, kinds[1:])):
         texts.append(f"{plural(others, 'other event')} hold{'s' if others == 1 else ''} the host up")
@@ -74,7 +74,7 @@ def host_pause(facts: Facts) -> Finding | None:
         longest_windows(Window(pause.start_ps, pause.end_ps) for pause in pauses),
         "once" if len(steps) == 1 else "some_steps",
         _fix(facts.trace, times_of(pauses)),
-        waits_for=held_up if main.name else UNSHOWN_HOST,
+        waits_for=held_up if main.name else Phrase(UNSHOWN_HOST),
     )
 
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.text.english import Sentence, join_words, plural, sentences
+from tb_xla_insights.text.english import Phrase, Sentence, join_words, plural, sentences
 from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
@@ -92,7 +92,7 @@ def late_core(facts: Facts) -> Finding | None:
         ),
         facts.frequency_of(steps),
         Fix(device_ps=device_ps, earlier_ps=later_ps),
-        waits_for=f"{name}, which is launched later",
+        waits_for=Phrase(name, ", which is launched later"),
     )
 
 

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.text.english import plural, sentences
+from tb_xla_insights.text.english import Phrase, plural, sentences
 from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
 
@@ -105,7 +105,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
             all_reads=has_reads,
             blocking_waits=has_waits,
         ),
-        waits_for=f"the host, which {verbs} the device at times",
+        waits_for=Phrase("the host", f", which {verbs} the device at times"),
         best_if="the host then runs ahead",
     )
 

@@ -28,7 +28,7 @@ from tb_xla_insights.analysis.time.class_times import class_times_inside
 from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
-from tb_xla_insights.text.english import plural, sentences
+from tb_xla_insights.text.english import Phrase, plural, sentences
 from tb_xla_insights.text.units import brief_time, brief_times, share
 from tb_xla_insights.trace.model import Trace
 
@@ -97,9 +97,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
         ),
         frequency,
         fix,
-        waits_for=f"the host, which reads from the device in {steps}"
-        if read_share == step_share
-        else f"the host, which lets {steps} end before the next",
+        waits_for=Phrase(
+            "the host",
+            f", which reads from the device in {steps}"
+            if read_share == step_share
+            else f", which lets {steps} end before the next",
+        ),
         best_if="the host then runs ahead",
     )
 

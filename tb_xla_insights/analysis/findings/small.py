@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.text.english import Sentence, sentences
+from tb_xla_insights.text.english import Phrase, Sentence, sentences
 from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
@@ -181,7 +181,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         facts.gap_windows(taken_ps),
         "every_step",
         _merging_fix(facts, small_launches),
-        waits_for="the host, which launches many small programs",
+        waits_for=Phrase("the host", ", which launches many small programs"),
     )
 
 

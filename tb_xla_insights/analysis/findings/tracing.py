@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import PYTHON, TRACING
-from tb_xla_insights.text.english import sentences
+from tb_xla_insights.text.english import Phrase, sentences
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 
@@ -52,11 +52,11 @@ def tracing_bound(facts: Facts) -> Finding | None:
             )
         }
     )
-    waits_for = f"the host, which {verb_phrase}"
+    waits_for = Phrase("the host", f", which {verb_phrase}")
     return Finding(
         "tracing_bound",
         title,
-        waits_for,
+        str(waits_for),
         sentences(
             f"{facts.idle_text(taken_ps, frequency)} while the host {activities}",
             phases_text(facts, facts.words.building, phases[:_MAX_PHASES], frequency),

@@ -145,8 +145,10 @@ class ReportMerger:
     def document(self) -> Report:
         """The report's document."""
         merged, findings = self._without_comparison(self._in_order())
-        document = with_bottlenecks(with_host_comparison(merged, findings, self.comparison))
-        return {**document, "verdict": verdict(document)}
+        document, findings = with_host_comparison(merged, findings, self.comparison)
+        document = with_bottlenecks(document)
+        short_waits = {finding.id: finding.waits_for.short for finding in findings.found}
+        return {**document, "verdict": verdict(document, short_waits)}
 
     def _in_order(self) -> list[_Host]:
         """The hosts in the session's order."""

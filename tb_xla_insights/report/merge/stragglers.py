@@ -51,11 +51,11 @@ _FINDINGS_BY_CAUSE = {
 
 def with_host_comparison(
     document: HostReport, found: Findings, comparison: HostComparison | None
-) -> HostsReport:
+) -> tuple[HostsReport, Findings]:
     """Adds findings and `hosts` to a report, and accounts for stragglers (of one host: late cores) in its findings and
-    mistakes. `comparison` is None without any host."""
+    mistakes. `comparison` is None without any host. Returns the findings also as objects."""
     if comparison is None:
-        return {**document, **found.as_json(), "hosts": []}
+        return {**document, **found.as_json(), "hosts": []}, found
     findings, mistakes, straggler = [*found.found], found.mistakes, straggler_finding(comparison)
     rows = exposed_without_waiting(comparison)
     exposed, remaining = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
@@ -87,14 +87,14 @@ def with_host_comparison(
     if diagnostic := _not_compared_diagnostic(comparison):
         diagnostics = [*diagnostics, diagnostic]
     faults = [finding for finding in findings if finding.id not in NO_FAULT]
-    ordered = sort_findings(findings if has_nothing_to_fix(faults) else faults)
+    ordered = Findings(sort_findings(findings if has_nothing_to_fix(faults) else faults), mistakes)
     return {
         **document,
         "diagnostics": diagnostics,
         "input_pipeline": pipeline,
-        **Findings(ordered, mistakes).as_json(),
+        **ordered.as_json(),
         "hosts": host_rows(comparison),
-    }
+    }, ordered
 
 
 def _without_straggler_causes(
