@@ -35,7 +35,7 @@ def measure(work: Callable[[], object]) -> dict[str, float]:
 
 def decode_columns(path: str) -> dict[str, float]:
     from tb_xla_insights.files.open import open_source
-    from tb_xla_insights.xplane.read import read_space
+    from tb_xla_insights.xplane.read_xspace import read_space
 
     # Imported before the measurement.
     importlib.import_module("tb_xla_insights.xplane.proto.xplane_pb2")

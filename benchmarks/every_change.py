@@ -37,7 +37,7 @@ from tb_xla_insights.errors import InputError  # noqa: E402
 from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
 from tb_xla_insights.system.parallel import limit_threads  # noqa: E402
 from tb_xla_insights.trace.build import build_session, build_trace  # noqa: E402
-from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
+from tb_xla_insights.xplane.read_xspace import XSpace, read_space  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
 FILES = tuple(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.logdir.paths import expand
-from tb_xla_insights.logdir.read import Reading, read_session
+from tb_xla_insights.logdir.read_hosts import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.system.memory import release_freed_memory
@@ -160,7 +160,7 @@ class Session:
 
         Raises InputError for an empty window and for other instants, NoDeviceError for an unknown device.
         """
-        from tb_xla_insights.analysis.window.window import merge_windows, window
+        from tb_xla_insights.analysis.window.window_document import merge_windows, window
         from tb_xla_insights.logdir.host_windows import read_host_windows
 
         path = self.hosts.files.path

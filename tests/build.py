@@ -7,7 +7,7 @@ import numpy as np
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.source import Bytes, Source
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 
 class MemorySource(Source):

@@ -21,7 +21,7 @@ from tb_xla_insights.files.open import open_source
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.model import Role, SessionTrace, Thread, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 CATALOG = load_catalog()
 

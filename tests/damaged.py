@@ -8,7 +8,7 @@ from synthetic.hlo import Computation, HloModule, Instruction
 from synthetic.writer import Ref, Space
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.xplane.read import XSpace, read_space
+from tb_xla_insights.xplane.read_xspace import XSpace, read_space
 
 NEVER_ENDS = b"\xff" * 10 + b"\x01"
 """A varint of eleven bytes."""

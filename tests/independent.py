@@ -12,7 +12,7 @@ from typing import Any, cast
 from build import MemorySource
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, XSpace, read_space
+from tb_xla_insights.xplane.read_xspace import NUMBER_STATS, TEXT_STATS, XSpace, read_space
 
 _INT64, _UINT64, _DOUBLE, _BYTES, _MESSAGE = 3, 4, 1, 12, 11  # as descriptors number them
 _MESSAGES: dict[str, dict[str, tuple[int, int | str]]] = {

@@ -19,7 +19,7 @@ from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 RECORDED = Path(__file__).parent / "recorded"
 EXAMPLE = RECORDED / "hosts_view.json"
@@ -79,7 +79,7 @@ def recorded(name: str) -> list[HostInput]:
 
 def example_text() -> str:
     """The document of the view Hosts of the demo pod."""
-    from tb_xla_insights.pod.view import hosts_view
+    from tb_xla_insights.pod.hosts_view import hosts_view
 
     document = hosts_view(compare_pod(pod.DEMO))
     return "{\n" + ",\n".join(f'"{key}": {json.dumps(value)}' for key, value in document.items()) + "\n}\n"

@@ -12,7 +12,7 @@ from synthetic.writer import Space, Stat
 
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 STEP_PS = 1_000_000
 """The duration of a step, which begins with its phases and has its step marker in the last tenth."""

@@ -17,9 +17,9 @@ from synthetic.hlo import Instruction
 
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
+from tb_xla_insights.analysis.propagation.annotations_report import propagation_diagnostics
 from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.analysis.scope_names import MAX_LEVELS
 from tb_xla_insights.errors import InputError

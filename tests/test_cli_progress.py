@@ -12,7 +12,7 @@ from helpers import write_session
 from tb_xla_insights.cli import reading
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.reading import _progress_line
-from tb_xla_insights.logdir.read import Reading
+from tb_xla_insights.logdir.read_hosts import Reading
 
 
 def plain(text: str) -> str:

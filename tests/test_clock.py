@@ -8,7 +8,7 @@ from synthetic.writer import Space
 
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 EPOCH = 1_763_680_000_123_456_789
 """A time in 2025. In picoseconds it does not fit 64 bits."""

@@ -37,7 +37,7 @@ from tb_xla_insights.sections.overview import devices
 from tb_xla_insights.tables.devices import HOSTS
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 Row = dict[str, Any]
 FILES = sorted((Path(LOGDIR) / "synthetic_pod_16_hosts").rglob("*.xplane.pb"))

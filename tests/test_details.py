@@ -15,7 +15,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 STATS: dict[str, Stat] = {
     "run_id": 7, "program_id": Uint(2**64 - 1), "share": 0.5, "hlo_op": "dot.1", "data": b"\xff\0",

@@ -15,8 +15,9 @@ from synthetic.writer import Space
 from tpu_ops import Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
-from tb_xla_insights.device_work import host_work, view
-from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.device_work import device_view as view_module
+from tb_xla_insights.device_work import host_work
+from tb_xla_insights.device_work.device_view import device_view
 from tb_xla_insights.schema.device_route import DeviceAnswer
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -173,7 +174,7 @@ def test_user_peaks_change_the_shares(trained: SessionTrace) -> None:
 
 def test_ops_beyond_the_limit_are_sums(trained: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
     unlimited = device_view(trained, "0.0", "1")
-    monkeypatch.setattr(view, "MAX_OPS", 2)
+    monkeypatch.setattr(view_module, "MAX_OPS", 2)
     document = device_view(trained, "0.0", "1")
     assert document["ops"]["op"] == unlimited["ops"]["op"][:2]
     assert document["tree"] == unlimited["tree"]
@@ -186,7 +187,7 @@ def test_ops_beyond_the_limit_are_sums(trained: SessionTrace, monkeypatch: pytes
 def test_paths_beyond_the_limit_count_for_their_ancestors(
     trained: SessionTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "MAX_PATHS", 2)
+    monkeypatch.setattr(view_module, "MAX_PATHS", 2)
     document = device_view(trained, "0.0", "1")
     assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
     listed = {document["paths"][index] if index >= 0 else None for index in document["ops"]["path"]}

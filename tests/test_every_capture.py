@@ -21,7 +21,7 @@ from test_words import AVOIDED
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
-from tb_xla_insights.analysis.propagation.view import propagation_view
+from tb_xla_insights.analysis.propagation.annotations_view import propagation_view
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.cli.report_text import print_report

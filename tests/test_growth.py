@@ -15,7 +15,7 @@ from report_texts import console
 
 from benchmarks.growth.answers import answers, session_at, session_of
 from benchmarks.growth.captures import AXES
-from tb_xla_insights.analysis.window.window import window as session_window
+from tb_xla_insights.analysis.window.window_document import window as session_window
 from tb_xla_insights.cli.window import print_window
 from tb_xla_insights.report.document import session_report
 

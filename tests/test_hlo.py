@@ -16,7 +16,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.xplane.hlo import program_ranges, read_module
 from tb_xla_insights.xplane.metadata import LARGE_METADATA_BYTES
-from tb_xla_insights.xplane.read import read_space
+from tb_xla_insights.xplane.read_xspace import read_space
 
 DOT = Instruction(3, "dot.1", "dot", "Step.1/forward.2/aten__mm", "aten__mm", "train.py", 12, operands=[1, 2])
 CALL = Instruction(4, "call.2", "call", calls=[1])

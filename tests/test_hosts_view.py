@@ -16,7 +16,7 @@ from synthetic.times import MS
 
 from tb_xla_insights.pod.comparison import compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
-from tb_xla_insights.pod.view import hosts_view, step_class_times
+from tb_xla_insights.pod.hosts_view import hosts_view, step_class_times
 
 US = 1_000_000
 SMALL = Pod(hosts=6, cores=2, steps=10, ops=2, delays=(Delay(4, "input", 30 * MS),))

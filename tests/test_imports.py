@@ -150,7 +150,7 @@ def test_a_checkout_without_kernels_names_the_build_command(tmp_path: Path) -> N
     process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     line = f"{tmp_path / PACKAGE.name}: the kernels are not compiled; run pip install -e . in {tmp_path}"
     assert (process.returncode, process.stderr) == (3, f"xla-insights: {line}\n")
-    modules = ["analysis.idle.busy", "timeline.kernels", "trace.build", "xplane.read"]
+    modules = ["analysis.idle.busy", "timeline.kernels", "trace.build", "xplane.read_xspace"]
     program = f"""
 import importlib
 from tb_xla_insights.errors import InputError

@@ -11,7 +11,7 @@ from helpers import raising, write_session
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
-from tb_xla_insights.logdir.read import initial_readings, read_session
+from tb_xla_insights.logdir.read_hosts import initial_readings, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 
 
@@ -98,7 +98,9 @@ def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> 
 def test_a_bug_in_the_reader_is_a_one_line_error(
     session: SessionFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.trace.read.read_trace", raising(ZeroDivisionError("two\nlines")))
+    monkeypatch.setattr(
+        "tb_xla_insights.trace.read_trace.read_trace", raising(ZeroDivisionError("two\nlines"))
+    )
     with pytest.raises(InputError) as caught:
         read_session(session, load_catalog())
     assert "ZeroDivisionError: two lines" in str(caught.value)

@@ -32,7 +32,7 @@ from tb_xla_insights.schema.launches import Program
 from tb_xla_insights.schema.report import HostReport
 from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 SEEDS = range(30)
 

@@ -14,9 +14,9 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.device_work import session_work
+from tb_xla_insights.device_work.device_view import device_view
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.roofline import Roof, bound_of
-from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.errors import InputError
 
 MI300X = {

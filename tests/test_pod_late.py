@@ -22,12 +22,12 @@ from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.arrivals import exposed_waits_ps
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.hosts_verdict import verdict_text
 from tb_xla_insights.pod.straggler import (
     cause_text,
     exposed_without_waiting,
     straggler_finding,
 )
-from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
 

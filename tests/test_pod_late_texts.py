@@ -16,11 +16,11 @@ from synthetic.pod_schedule import Delay, Pod
 from synthetic.times import MS
 
 from tb_xla_insights.pod.advice import advice_text
+from tb_xla_insights.pod.hosts_verdict import verdict_text
 from tb_xla_insights.pod.straggler import (
     straggler_finding,
     waiting_hosts_text,
 )
-from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.finding_text import gain_of
 

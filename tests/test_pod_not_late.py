@@ -21,11 +21,11 @@ from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collectives import host_collectives
 from tb_xla_insights.pod.comparison import compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.hosts_view import hosts_view
 from tb_xla_insights.pod.instances import Instances
 from tb_xla_insights.pod.late_hosts import find_late_hosts
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
-from tb_xla_insights.pod.view import hosts_view
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import summarise
 

@@ -18,7 +18,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files import blocks, remote
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.read import initial_readings, read_session
+from tb_xla_insights.logdir.read_hosts import initial_readings, read_session
 from tb_xla_insights.logdir.sessions import Root, resolve
 from tb_xla_insights.logdir.store import Store, session_opener
 

@@ -10,7 +10,7 @@ import pytest
 from captures import Core, Event, HostThread, capture, session, thread
 from sums import check_sums
 
-from tb_xla_insights.analysis.window.window import window
+from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 

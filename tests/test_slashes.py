@@ -15,15 +15,15 @@ from report_texts import UNLIMITED_WIDTH, console, printed, printed_text, sectio
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_view
+from tb_xla_insights.analysis.propagation.annotations_report import reported_lost
 from tb_xla_insights.analysis.propagation.lost import AUTOGRAD
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, outer_path
-from tb_xla_insights.analysis.propagation.report import reported_lost
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
-from tb_xla_insights.analysis.window.window import window
+from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.step import default_step_view
-from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.device_work.device_view import device_view
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.pod.causes import Cause, _find_annotation
 from tb_xla_insights.pod.collective_columns import TimesOfSteps
@@ -104,7 +104,7 @@ def test_device_work_by_op_has_whole_names(loaded: SessionTrace) -> None:
 def test_the_time_of_paths_beyond_the_limit_is_that_of_an_annotation(
     loaded: SessionTrace, max_paths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.device_work.view.MAX_PATHS", max_paths)
+    monkeypatch.setattr("tb_xla_insights.device_work.device_view.MAX_PATHS", max_paths)
     document = device_view(loaded, "all", "all", user_peaks=(1e12, 1e12))
     tree = [document["paths"][index] for index in document["tree"]["path"]]
     assert tree == [path for path in PATHS if path in tree]

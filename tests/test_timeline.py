@@ -136,7 +136,7 @@ def test_narrow_neighbours_merge_under_the_name_with_most_time(timeline: Timelin
 def test_deep_lanes_are_coarsened_if_a_view_has_too_many_slices(
     timeline: Timeline, monkeypatch: pytest.MonkeyPatch, max_slices: int, lanes: list[int]
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", max_slices)
+    monkeypatch.setattr("tb_xla_insights.timeline.window_slices._MAX_SLICES", max_slices)
     view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
     assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
 
@@ -144,7 +144,7 @@ def test_deep_lanes_are_coarsened_if_a_view_has_too_many_slices(
 def test_lanes_become_at_most_twelve_levels_coarser(
     timeline: Timeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", 0)
+    monkeypatch.setattr("tb_xla_insights.timeline.window_slices._MAX_SLICES", 0)
     view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
     coarsest = level_of_window(STEPS * STEP, 1200) + 12
     assert [lane["r"] for lane in view["rows"]["h0.ann"]] == [coarsest] * 3

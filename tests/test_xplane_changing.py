@@ -22,7 +22,7 @@ from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Bytes
 from tb_xla_insights.xplane import events
 from tb_xla_insights.xplane.hlo import program_ranges
-from tb_xla_insights.xplane.read import read_space
+from tb_xla_insights.xplane.read_xspace import read_space
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_file_rewritten_during_reading_does_not_block_the_reader(
 
 def test_after_a_stop_the_data_read_so_far_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "WINDOW_BYTES", 256)
-    monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("tb_xla_insights.xplane.read_xspace.os.cpu_count", lambda: 1)
     space = Space()
     line = space.plane("p").line("l")
     for number in range(500):

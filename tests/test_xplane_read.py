@@ -16,7 +16,7 @@ from synthetic.wire import block, double, integer, varint
 from synthetic.writer import Ref, Space, Uint
 
 from tb_xla_insights.xplane import events, wire
-from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS, read_space
+from tb_xla_insights.xplane.read_xspace import NUMBER_STATS, TEXT_STATS, read_space
 
 DEMOS = Path(__file__).parents[1] / "demo_logs"
 
@@ -159,7 +159,9 @@ def test_one_thread_and_several_read_the_same(shared_traces: Path, monkeypatch: 
     path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
     data, results = path.read_bytes(), []
     for threads in (1, 2, 5):
-        monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda threads=threads: threads)
+        monkeypatch.setattr(
+            "tb_xla_insights.xplane.read_xspace.os.cpu_count", lambda threads=threads: threads
+        )
         results.append(of_space(read_space(MemorySource(data))))
     assert results[0] == results[1] == results[2]
 

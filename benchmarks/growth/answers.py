@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from tb_xla_insights.analysis.window.window import window
+from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window import print_window
@@ -31,7 +31,7 @@ from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 Answer = tuple[str, bytes]
 """The name of a request, and its answer as sent or printed."""

@@ -16,7 +16,7 @@ from tb_xla_insights.text.units import NARROW_SPACE
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
-    from tb_xla_insights.logdir.read import Reading
+    from tb_xla_insights.logdir.read_hosts import Reading
     from tb_xla_insights.session import Session
 
 
@@ -35,7 +35,7 @@ def read_session(
     next, are imported in parallel, as decoding releases the interpreter lock.
     """
     from tb_xla_insights.catalog import load_catalog
-    from tb_xla_insights.logdir.read import initial_readings
+    from tb_xla_insights.logdir.read_hosts import initial_readings
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tb_xla_insights.device_work.document import WorkMerger, with_peaks, work_document
-from tb_xla_insights.device_work.report import host_work, session_work
+from tb_xla_insights.device_work.report_keys import host_work, session_work
 from tb_xla_insights.device_work.step_op_times import OpTimes, op_times
 
 __all__ = [

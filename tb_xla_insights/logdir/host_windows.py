@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tb_xla_insights.analysis.window.excerpt import Excerpt, excerpt
-from tb_xla_insights.analysis.window.window import HostWindow, host_window
+from tb_xla_insights.analysis.window.window_document import HostWindow, host_window
 from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.logdir.session_hosts import SessionHosts
 from tb_xla_insights.tasks import HostCapture

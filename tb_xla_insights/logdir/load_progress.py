@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tb_xla_insights.logdir.read import Reading
+    from tb_xla_insights.logdir.read_hosts import Reading
     from tb_xla_insights.schema.session_route import LoadStage, StageProgress
 
 _READING_SHARE, _BUILDING_SHARE, _DRAWING_SHARE = 0.35, 0.25, 0.40

@@ -12,7 +12,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
-from tb_xla_insights.logdir.read import Reading, initial_readings
+from tb_xla_insights.logdir.read_hosts import Reading, initial_readings
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed
 from tb_xla_insights.system.memory import available_bytes

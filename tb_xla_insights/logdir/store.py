@@ -18,7 +18,7 @@ from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
 from tb_xla_insights.logdir.opened_session import OpenedSession, StreamedHosts
 from tb_xla_insights.logdir.partial_reports import PartialReporter
-from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
+from tb_xla_insights.logdir.read_hosts import fetch_missing_sizes, initial_readings, read_session
 from tb_xla_insights.logdir.session_hosts import SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
 from tb_xla_insights.system.deep_size import deep_size

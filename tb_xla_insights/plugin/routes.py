@@ -226,7 +226,7 @@ class Routes:
 
     def hosts(self, arguments: Arguments) -> HostsAnswer:
         """Which host holds up the others, and why; while hosts are being read, among those read so far."""
-        from tb_xla_insights.pod.view import hosts_view
+        from tb_xla_insights.pod.hosts_view import hosts_view
 
         load, partial_view = self._sessions.partial(arguments)
         results = (partial_view or self._sessions.opened(arguments)).results
@@ -235,7 +235,7 @@ class Routes:
 
     def host_steps(self, arguments: Arguments) -> HostSteps:
         """What one host did in each step; while hosts are being read, in the steps of those read so far."""
-        from tb_xla_insights.pod.view import host_steps_view
+        from tb_xla_insights.pod.hosts_view import host_steps_view
 
         load, partial_view = self._sessions.partial(arguments)
         results = (partial_view or self._sessions.opened(arguments)).results
@@ -250,7 +250,7 @@ class Routes:
         """The work of chosen devices in chosen steps, and its efficiency. `cores`: a core `31.2` (indices of the host
         and of the core), a host `31`, or `all`; `steps`: a step's number, `mean` or `all`; `peaks`: the user's;
         `category` restricts the ops to one category; `whole` lists all ops."""
-        from tb_xla_insights.device_work.view import device_view
+        from tb_xla_insights.device_work.device_view import device_view
         from tb_xla_insights.report.host_ranks import rank_hosts
 
         opened = self._sessions.opened(arguments)

@@ -71,7 +71,7 @@ class TimelineRoutes:
         return self._sessions.hosts_for(arguments, rows or []).timeline.search(query, rows)
 
     def window(self, arguments: Arguments) -> Window:
-        from tb_xla_insights.analysis.window.window import window
+        from tb_xla_insights.analysis.window.window_document import window
 
         start, end = arguments.window()
         device = arguments.optional_text("device")

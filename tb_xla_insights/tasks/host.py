@@ -118,7 +118,7 @@ def read_host(
     InputError.
     """
     from tb_xla_insights.files.open import is_url, open_source
-    from tb_xla_insights.trace.read import read_trace
+    from tb_xla_insights.trace.read_trace import read_trace
 
     size = 0
 

@@ -9,7 +9,7 @@ from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
 from tb_xla_insights.timeline.search import Searchable
 from tb_xla_insights.timeline.tracks import Track
-from tb_xla_insights.timeline.view import prepare
+from tb_xla_insights.timeline.window_slices import prepare
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.row_ids import RowId
 

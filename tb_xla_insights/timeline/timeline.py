@@ -16,7 +16,7 @@ from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
 from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import RowEvent, Track
-from tb_xla_insights.timeline.view import overview, prepare, view
+from tb_xla_insights.timeline.window_slices import overview, prepare, view
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.trace.waits import extend_waits
 from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.metadata import text_of
-from tb_xla_insights.xplane.read import XSpace
+from tb_xla_insights.xplane.read_xspace import XSpace
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
 """Stats that device planes record with the event metadata of ops and that analyses need."""

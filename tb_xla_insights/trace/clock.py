@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from tb_xla_insights.arrays import Int64
-    from tb_xla_insights.xplane.read import XSpace
+    from tb_xla_insights.xplane.read_xspace import XSpace
 
 EPOCH_NS = 10**17
 """A line time above this (March 1973) counts from the epoch; no profile runs for three years."""

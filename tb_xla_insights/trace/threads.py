@@ -14,7 +14,7 @@ from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import own_times
-from tb_xla_insights.xplane.read import PROGRAM_PLANE
+from tb_xla_insights.xplane.read_xspace import PROGRAM_PLANE
 
 ROLES: tuple[Role, ...] = get_args(Role)
 """The roles of threads, in drawing order."""

@@ -8,7 +8,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.xplane.metadata import EventMetadata
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
-from tb_xla_insights.xplane.read import PROGRAM_PLANE, XSpace
+from tb_xla_insights.xplane.read_xspace import PROGRAM_PLANE, XSpace
 
 HLO_PROTO_STAT = "Hlo Proto"
 

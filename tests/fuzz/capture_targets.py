@@ -21,8 +21,8 @@ from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import MAX_DEPTH
-from tb_xla_insights.trace.read import read_trace
-from tb_xla_insights.xplane.read import XSpace, read_space
+from tb_xla_insights.trace.read_trace import read_trace
+from tb_xla_insights.xplane.read_xspace import XSpace, read_space
 
 _SMALL_BYTES = 1200
 """The decoder is tested with captures up to this size and with smaller planes of larger ones, as twice as many of them

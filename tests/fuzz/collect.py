@@ -21,27 +21,27 @@ from fuzz.tree import Node, encode, root, text
 
 from tb_xla_insights import errors
 from tb_xla_insights.system.parallel import limit_threads
-from tb_xla_insights.xplane import read
+from tb_xla_insights.xplane import read_xspace
 
 _MAX_CAPTURE_BYTES = 16_000
 _PACKAGE = str(Path(errors.__file__).parent)
 
 
-_read = read._Reader.read
+_read = read_xspace._Reader.read
 _captures: set[bytes] = set()
 
 
 def pytest_configure() -> None:
-    def read_and_collect(reader: Any) -> read.XSpace:
+    def read_and_collect(reader: Any) -> read_xspace.XSpace:
         if 0 < reader.source.size < _MAX_CAPTURE_BYTES:
             _captures.add(reader.source.read(0, reader.source.size).tobytes())
         return _read(reader)
 
-    read._Reader.read = read_and_collect  # type: ignore[assignment, method-assign]
+    read_xspace._Reader.read = read_and_collect  # type: ignore[assignment, method-assign]
 
 
 def pytest_unconfigure() -> None:
-    read._Reader.read = _read  # type: ignore[method-assign]
+    read_xspace._Reader.read = _read  # type: ignore[method-assign]
     limit_threads(1)
     COLLECTED.write_bytes(gzip.compress(encode(root("Captures", select_captures(_captures))), 9, mtime=0))
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from sums import check_sums
 
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
-from tb_xla_insights.analysis.window.window import window
+from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.document import comparison_view
@@ -32,7 +32,7 @@ from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.model import SessionTrace, Trace
-from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.trace.read_trace import read_trace
 
 _SIDECARS = {
     2: "stderr.txt",

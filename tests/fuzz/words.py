@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import tb_xla_insights.catalog
-from tb_xla_insights.xplane.read import NUMBER_STATS, TEXT_STATS
+from tb_xla_insights.xplane.read_xspace import NUMBER_STATS, TEXT_STATS
 
 IDS = (
     0,

@@ -26,7 +26,7 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
 from tb_xla_insights.xplane.program_digests import NO_DIGESTS, ProgramDigests, digest_program
-from tb_xla_insights.xplane.read import PROGRAM_PLANE
+from tb_xla_insights.xplane.read_xspace import PROGRAM_PLANE
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule

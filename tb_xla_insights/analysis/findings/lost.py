@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.propagation.annotations_report import capture_coverage, reported_lost
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
 from tb_xla_insights.analysis.propagation.path_names import short_names
-from tb_xla_insights.analysis.propagation.report import capture_coverage, reported_lost
 from tb_xla_insights.text.english import Sentence, sentences
 from tb_xla_insights.text.units import share
 from tb_xla_insights.trace.model import Trace

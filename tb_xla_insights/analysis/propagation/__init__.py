@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.analysis.propagation.report import (
+from tb_xla_insights.analysis.propagation.annotations_report import (
     propagation_diagnostics,
     propagation_report,
 )
-from tb_xla_insights.analysis.propagation.view import propagation_view
+from tb_xla_insights.analysis.propagation.annotations_view import propagation_view
 from tb_xla_insights.analysis.propagation.view_ops import scoped_ops
 
 __all__ = [

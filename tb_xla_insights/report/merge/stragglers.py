@@ -20,8 +20,8 @@ from tb_xla_insights.analysis.findings.worth import (
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.hosts_verdict import verdict_text
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
-from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.text.english import Sentence
 from tb_xla_insights.text.units import share
 

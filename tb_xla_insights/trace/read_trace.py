@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.xplane.read import read_space
+from tb_xla_insights.xplane.read_xspace import read_space
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

@@ -14,9 +14,9 @@ from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
+from tb_xla_insights.pod.hosts_verdict import verdict_text
 from tb_xla_insights.pod.late_hosts import clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
-from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, host_columns, whole_us
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import find_steps, median_step, traces_with_step_offsets
+from tb_xla_insights.analysis.propagation.annotations_report import propagation_report
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
-from tb_xla_insights.analysis.propagation.report import propagation_report
 from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import find_shared_ops, find_unannotated_ops, source_lines
