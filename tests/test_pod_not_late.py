@@ -111,7 +111,7 @@ def test_hosts_with_collectives_but_without_steps() -> None:
         hosts.append(replace(host, document={**host.document, "steps": []}, collectives=without_steps))
     comparison = compare_hosts(hosts)
     assert (comparison.state, comparison.late_hosts.kind) == ("compared", "unknown")
-    assert hosts_view(comparison)["verdict"]["text"].endswith("no collective is in a whole step.")
+    assert hosts_view(comparison)["verdict"]["text"][0].endswith("no collective is in a whole step.")
 
 
 def test_hosts_without_devices_collectives_or_steps() -> None:

@@ -1,6 +1,6 @@
 /** The verdict on stragglers and three figures: the server's for all steps, computed here for a range of steps. */
 
-import { button, h } from '../lib/dom.js';
+import { button, emphasised, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { briefTime, briefTimes, count, headlineTime, MISSING, plural, share } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
@@ -20,8 +20,8 @@ export const rangeName = (steps, [from, to]) =>
   from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`;
 
 /**
- * The verdict on a range of steps: of the late hosts that are last in some of them, names the one that others wait for
- * longest.
+ * The verdict on a range of steps in parts, like the server's: of the late hosts that are last in some of them, names
+ * the one that others wait for longest.
  * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
@@ -36,11 +36,13 @@ export function rangeVerdict(document, rows, range) {
   const [latest] = rows
     .filter(({ index }) => clearlyLast.has(index))
     .sort((a, b) => (b.others_wait_us ?? 0) - (a.others_wait_us ?? 0));
-  if (!rows.some(({ last_count }) => last_count)) return `No collective was compared in ${rangeText}.`;
+  if (!rows.some(({ last_count }) => last_count)) return [`No collective was compared in ${rangeText}.`];
   if (!latest) {
     const shares = rows.map((row) => row.share ?? 0);
-    return `No host stands out in ${rangeText}: each is last in ${share(minimum(shares))} – ` +
-      `${share(maximum(shares))} of ${collectives}.`;
+    return [
+      `No host stands out in ${rangeText}: each is last in ${share(minimum(shares))} – ` +
+        `${share(maximum(shares))} of ${collectives}.`,
+    ];
   }
   const [times, medianTimes] = [step_class_us[latest.index], step_class_us[median_host ?? -1]].map(
     (stepTimes) => stepTimes && meanOf(stepTimes, range),
@@ -57,8 +59,14 @@ export function rangeVerdict(document, rows, range) {
   const others = rows.filter((row) => row !== latest);
   const meanWait_ps = waits_ps / Math.max(1, total(others, 'steps'));
   const waits = others.length === 1 ? `${others[0].name} waits` : 'The others wait';
-  return `In ${rangeText} ${latest.name} arrives last in ${share(latest.share)} of ${collectives}${reason}. ` +
-    `${waits} ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)}${others.length === 1 ? '' : ' each'} in a step.`;
+  return [
+    `In ${rangeText} `,
+    latest.name,
+    ' arrives last in ',
+    share(latest.share),
+    ` of ${collectives}${reason}. ${waits} ${briefTime(waits_ps)} for it, ${briefTime(meanWait_ps)}` +
+      `${others.length === 1 ? '' : ' each'} in a step.`,
+  ];
 }
 
 /**
@@ -77,17 +85,6 @@ export function rangeFigures(document, rows, range) {
     waits_ps,
     step_if_fixed_ps: null,
   };
-}
-
-/**
- * Splits a text so that host names and shares of last arrivals are bold.
- * @param {string} text @param {string[]} names
- */
-function boldNames(text, names) {
-  const escaped = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return text
-    .split(new RegExp(`((?<![\\w.-])(?:${[...escaped, '(?<=last in )[\\d.]+\\u202f%'].join('|')})(?![\\w-]))`))
-    .map((part, index) => (index % 2 ? h('b', null, part) : part));
 }
 
 /**
@@ -147,7 +144,7 @@ export function verdictBlock(document, rows, range, capture) {
         ['critical', 'warning'].includes(verdict.severity) &&
           !range &&
           h('span', { class: 'visually-hidden' }, `${verdict.severity}: `),
-        text.startsWith('No ') ? text : boldNames(text, hosts.name),
+        emphasised(text),
       ),
       isOneHost && !isPartial && capture && h('p', null, button('Capture…', capture)),
       isPartial &&

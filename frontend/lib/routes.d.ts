@@ -1634,8 +1634,8 @@ export interface HostsSteps {
 
 /** Who holds up the others, in one sentence. */
 export interface HostsVerdict {
-  /** The sentence. */
-  text: string;
+  /** The sentence in parts, every second of which is emphasised. */
+  text: string[];
   /** How much it matters. */
   severity: VerdictSeverity;
   /** `late`: `hosts` hold up the others, or `core` the other cores of the only host; `changing`: a different one each time. */

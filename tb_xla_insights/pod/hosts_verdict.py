@@ -7,37 +7,48 @@ import numpy as np
 from tb_xla_insights.pod.advice import late_names
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import cause_text, waiting_hosts_text, waiting_parties
-from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.english import Bold, plural
 from tb_xla_insights.text.units import brief_time, brief_times, count, share
 
 
-def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
+def verdict_text(comparison: HostComparison) -> str:
     """Returns which hosts hold up the others, why, and how long the others wait; or that none does; or why it is not
-    known. `hosts_total`: the number of hosts of the session, if not all may have been read."""
+    known."""
+    return "".join(verdict_pieces(comparison))
+
+
+def verdict_pieces(comparison: HostComparison, hosts_total: int = 0) -> list[str]:
+    """Returns the pieces of the same (see `english.sentence_parts`). `hosts_total`: the number of hosts of the session,
+    if not all may have been read."""
     late_hosts = comparison.late_hosts
     if comparison.state == "no_collectives":
-        return "These hosts share no collective: each runs at its own pace."
+        return ["These hosts share no collective: each runs at its own pace."]
     if comparison.state == "clocks_apart":
-        return "The clocks of these hosts cannot be related: their arrivals are not compared."
+        return ["The clocks of these hosts cannot be related: their arrivals are not compared."]
     if comparison.state == "one_host" and hosts_total > 1:
-        return f"One of {count(hosts_total)} hosts has been read: there are no others to compare it with."
+        return [f"One of {count(hosts_total)} hosts has been read: there are no others to compare it with."]
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
-        return "One host: there are no others to wait for. If the job has more hosts, capture them all in one session."
+        return [
+            "One host: there are no others to wait for. If the job has more hosts, capture them all in one session."
+        ]
     if late_hosts.kind == "unknown":
-        return "It is not known who waits for whom: no collective is in a whole step."
+        return ["It is not known who waits for whom: no collective is in a whole step."]
     party = "core" if comparison.core_arrivals else "host"
     kinds = f"{comparison.common_kind or 'collective'}s"
     shares = _last_shares(comparison)
     if late_hosts.kind == "none":
         low, high = share(min(shares.values())), share(max(shares.values()))
-        return f"No {party} stands out: each is last in {low if low == high else f'{low} – {high}'} of the {kinds}."
+        return [
+            f"No {party} stands out: each is last in {low if low == high else f'{low} – {high}'} of the {kinds}."
+        ]
     if late_hosts.kind == "changing":
         highest = share(max(shares.values()))
-        head = f"The {party} that arrives last varies: none is last in more than {highest} of the {kinds}."
-        return f"{head} A {party} waits {brief_time(late_hosts.waits_ps)} a step for others."
+        last = f"The {party} that arrives last varies: none is last in more than {highest} of the {kinds}."
+        return [f"{last} A {party} waits {brief_time(late_hosts.waits_ps)} a step for others."]
     names, first = late_names(comparison), late_hosts.parties[0]
     summary = f"{plural(len(names), party)} hold up the others. " if len(names) > 1 else ""
-    head = f"{summary}{names[0]} arrives last in {share(shares[first])} of the {kinds}"
+    last_share = Bold(share(shares[first]))
+    head = [summary, Bold(names[0]), " arrives last in ", last_share, f" of the {kinds}"]
     pronoun = "it" if len(names) == 1 else "them"
     # Two that hold up each other may be all that are compared.
     waiting = waiting_parties(comparison) or [*shares]
@@ -52,7 +63,7 @@ def verdict_text(comparison: HostComparison, hosts_total: int = 0) -> str:
         waits += f", {brief_time(mean_ps)}{each} in a step"
     elif each:
         waits += f", {brief_time(total_ps // len(waiting))} each"
-    return f"{head}{_reason(comparison)}. {waits}."
+    return [*head, f"{_reason(comparison)}. {waits}."]
 
 
 def _waits_for_late(comparison: HostComparison, parties: list[int]) -> tuple[int, int]:

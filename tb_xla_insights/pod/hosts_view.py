@@ -14,10 +14,11 @@ from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
-from tb_xla_insights.pod.hosts_verdict import verdict_text
+from tb_xla_insights.pod.hosts_verdict import verdict_pieces
 from tb_xla_insights.pod.late_hosts import clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
 from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, host_columns, whole_us
+from tb_xla_insights.text.english import sentence_parts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.hosts_route import Charges, HostsAnswer, HostsSteps, HostSteps, HostsVerdict
@@ -133,7 +134,7 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
     finding, late_hosts = straggler_finding(comparison), comparison.late_hosts
     cause = comparison.causes[0] if comparison.causes else None
     return {
-        "text": verdict_text(comparison, hosts_total),
+        "text": sentence_parts(verdict_pieces(comparison, hosts_total)),
         "severity": finding.severity if finding else "good" if late_hosts.kind == "none" else "info",
         "kind": late_hosts.kind,
         "hosts": [] if comparison.core_arrivals else late_hosts.parties,

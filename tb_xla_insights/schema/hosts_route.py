@@ -23,8 +23,8 @@ LateKind = Literal["late", "changing", "none", "unknown"]
 class HostsVerdict(TypedDict):
     """Who holds up the others, in one sentence."""
 
-    text: str
-    """The sentence."""
+    text: list[str]
+    """The sentence in parts, every second of which is emphasised."""
     severity: VerdictSeverity
     """How much it matters."""
     kind: LateKind

@@ -114,7 +114,7 @@ def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page,
         late_us=[],
         charges={"host": [], "step": [], "last_count": [], "others_wait_us": []},
         verdict={
-            "text": text,
+            "text": [text],
             "kind": "unknown",
             "severity": "info",
             "hosts": [],
