@@ -50,11 +50,11 @@ def test_cached_answers_are_freed_with_their_session() -> None:
         listing.refresh(wait=None)
         store = Store(listing, session_opener())
         handlers = Routes(listing, store).gets()
-        loaded: Any = store.loaded(NAME)
+        loaded: Any = store.loaded(NAME).choose(None)
     before = deep_size(loaded)
     window = {
         "start_ps": "0",
-        "end_ps": str(loaded.trace.duration_ps),
+        "end_ps": str(loaded.hosts.duration_ps),
         "px": "1000",
         "q": "e",
         "rows": "h0.t0",
@@ -63,7 +63,7 @@ def test_cached_answers_are_freed_with_their_session() -> None:
         handlers[view](Arguments(f"data/{view}", {"session": NAME} | window))
     assert deep_size(loaded) > 1.2 * before
     references = [
-        weakref.ref(owner) for owner in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)
+        weakref.ref(owner) for owner in (loaded, loaded.hosts, loaded.hosts.traces[0], loaded.timeline)
     ]
     gc.collect()
     gc.disable()
