@@ -9,8 +9,6 @@ The names are imported on first use, so that TensorBoard and `--help` start fast
 
 from __future__ import annotations
 
-from tb_xla_insights.version import __version__
-
 TYPE_CHECKING = (
     False  # type checkers know the name; importing `typing` would take longer than the rest of this module
 )
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.errors import InputError
     from tb_xla_insights.session import Session, load
     from tb_xla_insights.table import Table
+    from tb_xla_insights.version import __version__
 
 __all__ = ["InputError", "Session", "Table", "__version__", "load"]
 
@@ -33,6 +32,10 @@ def __getattr__(name: str) -> Any:
         from tb_xla_insights import table
 
         return table.Table
+    if name == "__version__":
+        from tb_xla_insights import version
+
+        return version.__version__
     if name in ("Session", "load"):
         from tb_xla_insights import session
 
