@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
-from tb_xla_insights.columns.merge import MergedTable, merged_by, merged_row, row_of, rows_of
+from tb_xla_insights.columns.merge import MergedTable, merged_row, row_of, rows_of
 from tb_xla_insights.columns.rules import (
     computed,
     counts,
@@ -155,10 +155,6 @@ def test_hosts_merge_by_the_definition_of_each_rule_in_any_order_and_in_groups(
         for program in sorted({row["program"] for row in rows})
     ]
     assert table.rows("runs") == sorted(expected, key=lambda row: -row["runs"])
-    assert merged_by(Part, "name", [part for row in rows for part in row["parts"]]) == {
-        name: {"name": name, "time": sum(part["time"] for row in rows for part in row["parts"] if part["name"] == name)}
-        for name in {part["name"] for row in rows for part in row["parts"]}
-    }  # fmt: skip
 
 
 def test_the_sum_of_no_rows_is_0() -> None:

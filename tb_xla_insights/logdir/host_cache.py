@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -55,9 +55,9 @@ class HostCache:
             release_freed_memory()
         return {index: hosts[index] for index in indices if index in hosts}
 
-    def __contains__(self, index: int) -> bool:
-        """Whether a host is in memory."""
-        return index in self._hosts
+    def holds(self, hosts: Mapping[int, HostTimeline]) -> bool:
+        """Whether all of these are in memory for others, too: none of them was evicted."""
+        return all(self._hosts.get(index) is host for index, host in hosts.items())
 
     def _cached(self, indices: tuple[int, ...]) -> dict[int, HostTimeline]:
         """The hosts that are in memory, marked as recently used."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.host_cache import HostCache
 from tb_xla_insights.logdir.host_choice import DEFAULT_CHOICE, chosen_hosts
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.system.memory import release_freed_memory
 from tb_xla_insights.trace.row_ids import host_of_id
 
 if TYPE_CHECKING:
@@ -113,23 +115,25 @@ class StreamedHosts:
 
     def _steps_before(self) -> list[int]:
         """The number of steps of all hosts before each host."""
-        counts = [0]
-        for host in self.results.tables[:-1]:
-            counts.append(counts[-1] + host.steps)
-        return counts
+        return [*accumulate((host.steps for host in self.results.tables[:-1]), initial=0)]
 
     def _select(self, indices: tuple[int, ...]) -> LoadedHosts:
         hosts = self._cache.hosts(indices)
         with self._lock:
-            # Selections with evicted hosts go, as they keep these in memory.
-            self._selections = {
-                chosen: selection
-                for chosen, selection in self._selections.items()
-                if all(index in self._cache for index in selection.timeline.hosts)
-            }
+            # A selection keeps its hosts in memory, also evicted ones.
+            evicted = [
+                chosen
+                for chosen, hosts_of_choice in self._selections.items()
+                if not self._cache.holds(hosts_of_choice.timeline.hosts)
+            ]
+            for chosen in evicted:
+                del self._selections[chosen]
             if indices not in self._selections or self._selections[indices].timeline.hosts != hosts:
                 self._selections[indices] = self._build_selection(indices, hosts)
-            return self._selections[indices]
+            selection = self._selections[indices]
+        if evicted:
+            release_freed_memory()
+        return selection
 
     def _build_selection(self, indices: tuple[int, ...], hosts: dict[int, HostTimeline]) -> LoadedHosts:
         from tb_xla_insights.report.session_view import SessionView

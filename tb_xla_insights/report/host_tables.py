@@ -138,11 +138,11 @@ def programs_in_steps(trace: Trace, device_ids: frozenset[str] | None = None) ->
     launches = find_launches(trace)
     is_counted = (launches.step >= 0) & (launches.program >= 0)
     names = [name for name, _ in launches.programs]
-    launch_counts = Counter(names[program] for program in launches.program[is_counted].tolist())
+    launches_of = Counter(names[program] for program in launches.program[is_counted].tolist())
     is_run_counted = runs_on(trace, device_ids) & (launches.step_of_run >= 0)
-    run_counts_ = Counter(names[program] for program in launches.runs.program[is_run_counted].tolist())
+    runs_of = Counter(names[program] for program in launches.runs.program[is_run_counted].tolist())
     return [
-        {"program": name, "launches": launch_counts[name], "runs": run_counts_[name]}
+        {"program": name, "launches": launches_of[name], "runs": runs_of[name]}
         for name in dict.fromkeys(names)
     ]
 
