@@ -20,6 +20,7 @@ from tb_xla_insights.report.launch_rows import mean_times
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.schema.common import Sums
+from tb_xla_insights.schema.compare import CollectiveTotals, DeviceTotals, StepTotals
 from tb_xla_insights.schema.launches import known_runs
 from tb_xla_insights.text.units import rounded_parts
 
@@ -266,21 +267,8 @@ class SessionTotals:
         report = self.report
         devices, gaps, compiles = report["devices"], report["gaps"], report["compiles"]
         return {
-            "devices": {
-                "span_ps": _sum(devices, "span_ps"),
-                "busy_ps": _sum(devices, "busy_ps"),
-                "idle_ps": _sum(devices, "idle_ps"),
-                "stall_ps": _sum(devices, "stall_ps"),
-            },
-            "steps": {
-                "duration_ps": _sum(self.steps, "duration_ps"),
-                "device_busy_ps": _sum(self.steps, "device_busy_ps"),
-                "executions": _sum(self.steps, "executions"),
-                "compiles": _sum(self.steps, "compiles"),
-                "early_syncs": _sum(self.steps, "early_syncs"),
-                "input_syncs": _sum(self.steps, "input_syncs"),
-                "from_device": _sum(self.steps, "from_device"),
-            },
+            "devices": merged_row(DeviceTotals, devices),
+            "steps": merged_row(StepTotals, self.steps),
             "gaps": {
                 "count": gaps["count"],
                 "total_ps": gaps["total_ps"],
@@ -294,11 +282,7 @@ class SessionTotals:
                 "duration_ps": _sum(compiles, "duration_ps"),
             },
             "transfers": report["transfers"],
-            "collectives": {
-                "count": _sum(report["collectives"], "count"),
-                "duration_ps": _sum(report["collectives"], "duration_ps"),
-                "exposed_ps": _sum(report["collectives"], "exposed_ps"),
-            },
+            "collectives": merged_row(CollectiveTotals, report["collectives"]),
         }
 
     def document(self) -> ComparedSession:

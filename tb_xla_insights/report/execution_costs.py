@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.report.launch_rows import mean_times
 from tb_xla_insights.report.launch_text import fixed_cost_text
+from tb_xla_insights.schema.common import Sums
 from tb_xla_insights.schema.launches import known_runs
 from tb_xla_insights.text import units
 from tb_xla_insights.text.english import plural
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-_PARTS = ("device_ps", "queue_ps", "overhead_ps")
+_PARTS: tuple[Literal["device_ps", "queue_ps", "overhead_ps"], ...] = ("device_ps", "queue_ps", "overhead_ps")
 """The parts of host time."""
 
-_COMPARED: tuple[Literal["overhead_ps"], Literal["device_ps"]] = ("overhead_ps", "device_ps")
+_COMPARED: tuple[Literal["overhead_ps", "device_ps"], ...] = ("overhead_ps", "device_ps")
 
 _MAX_RUNS_NOT_WORTH_MERGING = 1.5
 """With at most this many runs per step and core, there is hardly anything to merge."""
@@ -36,12 +38,12 @@ _MAX_RUNS_NOT_WORTH_MERGING = 1.5
 def execution_sums(programs: Sequence[Row], core_steps: int | None) -> ExecutionSums:
     """The sums of programs, each a row of the report's `programs` with `per_step`. `core_steps`: whole steps times
     cores; None without steps."""
-    costs = costs_by_basis(programs, core_steps)
+    costs, sums = costs_by_basis(programs, core_steps), merged_row(Sums, programs)
     overhead_ps, host_ps = costs["run"]["overhead_ps"], costs["run"]["host_ps"]
     return {
         "programs": len(programs),
-        "launches": sum(row["launches"] for row in programs),
-        "count": sum(row["count"] for row in programs),
+        "launches": sums["launches"],
+        "count": sums["count"],
         "per_step": sum(row["per_step"] for row in programs),
         "costs": costs,
         "overhead_share": overhead_ps / host_ps if overhead_ps is not None and host_ps else None,
@@ -53,6 +55,7 @@ def costs_by_basis(programs: Sequence[Row], core_steps: int | None) -> CostsByBa
     are taken to be the mean of its program's other runs; totals lack them."""
     mean_runs = [{**row, **mean_times(row, known_runs(row))} for row in programs]
     is_known = any(run["host_ps"] is not None for run in mean_runs)
+    total = merged_row(Sums, programs)
 
     def sum_ps(key: str, weight: str) -> float:
         return float(sum((run[key] or 0) * run[weight] for run in mean_runs))
@@ -66,7 +69,7 @@ def costs_by_basis(programs: Sequence[Row], core_steps: int | None) -> CostsByBa
         "step": _costs(*(round(sum_ps(key, "per_step")) for key in _PARTS), is_known=is_known)
         if core_steps
         else None,
-        "total": _costs(*(sum(row[key] for row in programs) for key in _PARTS), is_known=is_known),
+        "total": _costs(*(total[key] for key in _PARTS), is_known=is_known),
     }
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import total
 from tb_xla_insights.schema.annotations import Annotation
 from tb_xla_insights.schema.common import ByClass, ExecutionKind, Sums
 from tb_xla_insights.schema.differences import (
@@ -37,32 +38,32 @@ Verdict = Literal["better", "worse", "same", "chance", "few", "unknown"] | None
 class DeviceTotals(TypedDict):
     """Sums over devices."""
 
-    span_ps: int
+    span_ps: Annotated[int, total]
     """Spans."""
-    busy_ps: int
+    busy_ps: Annotated[int, total]
     """Busy time."""
-    idle_ps: int
+    idle_ps: Annotated[int, total]
     """Idle time."""
-    stall_ps: int
+    stall_ps: Annotated[int, total]
     """Time in ops that only wait."""
 
 
 class StepTotals(TypedDict):
     """Sums over steps."""
 
-    duration_ps: int
+    duration_ps: Annotated[int, total]
     """Durations."""
-    device_busy_ps: int
+    device_busy_ps: Annotated[int, total]
     """Work of the busiest cores."""
-    executions: int
+    executions: Annotated[int, total]
     """Launches."""
-    compiles: int
+    compiles: Annotated[int, total]
     """Compilations."""
-    early_syncs: int
+    early_syncs: Annotated[int, total]
     """Early executions."""
-    input_syncs: int
+    input_syncs: Annotated[int, total]
     """Input syncs: executions that compute the inputs of a dynamo execution."""
-    from_device: int
+    from_device: Annotated[int, total]
     """Reads from devices on the driving threads."""
 
 
@@ -93,11 +94,11 @@ class CompileTotals(TypedDict):
 class CollectiveTotals(TypedDict):
     """Sums over collectives."""
 
-    count: int
+    count: Annotated[int, total]
     """Number of events."""
-    duration_ps: int
+    duration_ps: Annotated[int, total]
     """Their time."""
-    exposed_ps: int
+    exposed_ps: Annotated[int, total]
     """The part of it in which nothing else runs on the device."""
 
 
