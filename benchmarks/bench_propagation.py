@@ -53,14 +53,14 @@ def measure(label: str, work: Callable[[], object]) -> None:
 
 
 def measure_program() -> None:
-    from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+    from tb_xla_insights.analysis.propagation.hlo_scopes import ProgramOrigins
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto
 
     data, names = build_program()
     print(f"{INSTRUCTIONS:,} instructions, {len(names):,} ops, {len(data) / 1e6:.1f} MB")
 
     def find_origins() -> None:
-        program = Program(HloProto.FromString(data).hlo_module)
+        program = ProgramOrigins(HloProto.FromString(data).hlo_module)
         for name in names:
             program.origin(name)
         program.containers(names)

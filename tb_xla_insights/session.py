@@ -240,7 +240,7 @@ class Session:
 
     def steps(self) -> Table:
         """One row per step, as in the report; `host_ps` is a dict by class."""
-        from tb_xla_insights.analysis.steps.table import steps_report
+        from tb_xla_insights.analysis.steps.step_table import steps_report
 
         return self._table("steps", steps_report)
 
@@ -256,8 +256,8 @@ class Session:
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
-        from tb_xla_insights.analysis.compiles.table import compiles_report
-        from tb_xla_insights.report.sidecars import read_sidecars
+        from tb_xla_insights.analysis.compiles.compile_table import compiles_report
+        from tb_xla_insights.report.sidecar_files import read_sidecars
 
         return self._table("compiles", lambda trace: compiles_report(trace, read_sidecars(trace).causes))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from merging import Row
 
-from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.delays.collectives import collectives_report
 from tb_xla_insights.analysis.delays.early_executions import early_executions_report
 from tb_xla_insights.analysis.delays.transfers import DIRECTIONS, find_transfers
@@ -28,7 +28,7 @@ from tb_xla_insights.analysis.launches.executions import (
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, scoped_ops
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import SessionTrace, Trace
 

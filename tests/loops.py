@@ -5,7 +5,7 @@ from __future__ import annotations
 from launching import US, Tpu
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
-from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import Trace
 
 STEP = 1000

@@ -10,8 +10,8 @@ from typing import Any
 from captures import capture, thread
 
 from tb_xla_insights.pod.collectives import host_collectives
+from tb_xla_insights.report.host_summary import HostSummary
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.trace.model import Trace
 
 Row = dict[str, Any]

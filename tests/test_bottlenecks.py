@@ -18,8 +18,8 @@ from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
-from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.view_verdict import find_below_roof
+from tb_xla_insights.device_work.work_document import work_document
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.verdict import verdict
 

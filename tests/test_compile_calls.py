@@ -12,7 +12,7 @@ from launching import demo
 
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
-from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace

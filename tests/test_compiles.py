@@ -10,8 +10,8 @@ from launching import Tpu, demo
 from synthetic import case_study
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
-from tb_xla_insights.analysis.compiles.table import compiles_report
-from tb_xla_insights.analysis.sidecars import Sidecars
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
+from tb_xla_insights.analysis.sidecar_contents import Sidecars
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.metrics_text import parse_metrics
 

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.compiles.debug_log import (
     match_logged_executions,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.sidecars import DebugLogBlock
+from tb_xla_insights.analysis.sidecar_contents import DebugLogBlock
 from tb_xla_insights.report.debug_text import parse_debug
 
 RULE = "=" * 80

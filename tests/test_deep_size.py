@@ -17,7 +17,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.system.deep_size import deep_size
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
@@ -49,7 +49,7 @@ def test_cached_answers_are_freed_with_their_session() -> None:
         listing = Listing([Root(str(DEMO))])
         listing.refresh(wait=None)
         store = Store(listing, session_opener())
-        handlers = Routes(listing, store).gets()
+        handlers = Handlers(listing, store).gets()
         loaded: Any = store.loaded(NAME).choose(None)
     before = deep_size(loaded)
     window = {
@@ -79,7 +79,7 @@ def test_a_comparison_is_cached_while_both_sessions_are_in_memory() -> None:
     listing = Listing([Root(str(DEMO.parent))])
     listing.refresh(wait=None)
     store = Store(listing, session_opener())
-    answer = Routes(listing, store).gets()["compare"]
+    answer = Handlers(listing, store).gets()["compare"]
     sessions = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
     first = answer(Arguments("data/compare", sessions))
     assert answer(Arguments("data/compare", sessions)) is first

@@ -16,7 +16,7 @@ from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.main import main, parser
 from tb_xla_insights.plugin import XlaInsights
 from tb_xla_insights.plugin.capture import Captures
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -58,7 +58,7 @@ def anchors(text: str) -> set[str]:
 
 def test_exactly_the_existing_routes_are_listed() -> None:
     listed = dict(re.findall(r"^\| `data/(\w+)` \| (POST)?", PAGES["docs/routes.md"], re.MULTILINE))
-    routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
+    routes, captures = Handlers(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
     gets, posts = routes.gets() | captures.gets(), routes.posts() | captures.posts()
     assert listed == dict.fromkeys(gets, "") | dict.fromkeys(posts, "POST")
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.delays.early_executions import (
     reads_report,
 )
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.merge.summary import summary_of_hosts
+from tb_xla_insights.report.merge.plain_keys import summary_of_hosts
 
 TPU = {"device_type_string": "TPU v3"}
 XRT = thread(

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, location_text
 from tb_xla_insights.analysis.findings.compile_places import compiling_function
-from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import DebugLogBlock, Sidecars
 from tb_xla_insights.report.compile_views import compiles
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace

@@ -11,7 +11,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.sidecars import Guard, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import Guard, Sidecars
 
 
 def extracting(steps: tuple[int, ...], first: int = 5, compiling: float = 0) -> Tpu:

@@ -6,7 +6,7 @@ import pytest
 from launching import Tpu
 from loops import STEP, findings, loop
 
-from tb_xla_insights.analysis.sidecars import GraphBreaks, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
 
 

@@ -11,7 +11,13 @@ from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
-from tb_xla_insights.analysis.sidecars import NO_SIDECARS, DebugLogBlock, GraphBreaks, Metrics, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import (
+    NO_SIDECARS,
+    DebugLogBlock,
+    GraphBreaks,
+    Metrics,
+    Sidecars,
+)
 from tb_xla_insights.schema.texts import GraphBreak
 
 

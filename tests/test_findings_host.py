@@ -13,7 +13,7 @@ from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import SessionTrace

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.compiles.compilations import idle_time_per_compilation
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import difference_text, types_text
-from tb_xla_insights.analysis.compiles.parameter_diff import Difference, differences_of
-from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.compiles.parameter_diff import ParameterDifference, differences_of
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import compile_views
@@ -111,7 +111,7 @@ class TestNearest:
         assert third.nearest is not None
         assert (third.nearest.program_id, third.nearest.differences) == (
             2,
-            [Difference(3, "s64[17]", "s64[16]")],
+            [ParameterDifference(3, "s64[17]", "s64[16]")],
         )
 
     def test_ties_are_broken_by_code_then_by_time(self, tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ class TestNearest:
 class TestDifferences:
     def test_equal_numbers_of_parameters_correspond_by_position(self) -> None:
         assert differences_of(["a", "b", "c"], ["b", "c", "c"]) == [
-            Difference(0, "a", "b"),
-            Difference(1, "b", "c"),
+            ParameterDifference(0, "a", "b"),
+            ParameterDifference(1, "b", "c"),
         ]
 
     def test_missing_parameters_shift_no_others(self) -> None:
-        assert differences_of(["a", "b", "c"], ["x", "a", "b", "c"]) == [Difference(0, None, "x")]
-        assert differences_of(["x", "a", "b"], ["a", "b"]) == [Difference(0, "x", None)]
+        assert differences_of(["a", "b", "c"], ["x", "a", "b", "c"]) == [ParameterDifference(0, None, "x")]
+        assert differences_of(["x", "a", "b"], ["a", "b"]) == [ParameterDifference(0, "x", None)]
 
     @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
     def test_parameters_without_difference_are_equal(self, before: list[str], after: list[str]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic.__main__ import LOGDIR
 
-from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.analysis.sidecar_contents import Guard
 from tb_xla_insights.report.guards_text import parse_guards
 
 LIMIT = """\

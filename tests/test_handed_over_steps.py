@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_sources import recorded_steps
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import Trace

@@ -9,7 +9,7 @@ import pytest
 from programs import Step, module, training
 from synthetic.hlo import Instruction
 
-from tb_xla_insights.analysis.propagation.hlo_scopes import STATES, Origin, Program
+from tb_xla_insights.analysis.propagation.hlo_scopes import STATES, Origin, ProgramOrigins
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame, Frames
@@ -20,8 +20,8 @@ A, B = "step.1/a.1/aten__mm", "step.1/b.2/aten__mm"
 
 def program(
     entry: Sequence[Instruction], bodies: Mapping[int, Sequence[Instruction]] | None = None
-) -> Program:
-    return Program(HloProto.FromString(module(entry, bodies)).hlo_module)
+) -> ProgramOrigins:
+    return ProgramOrigins(HloProto.FromString(module(entry, bodies)).hlo_module)
 
 
 def state_and_parts(origin: Origin) -> tuple[str, dict[str, int]]:

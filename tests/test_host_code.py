@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.findings import Finding
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.host_pause import host_pause
 from tb_xla_insights.analysis.replay.what_if import step_without
-from tb_xla_insights.analysis.sidecars import NO_SIDECARS
+from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS
 
 
 def jax_loop(function: str, duration: float, steps: int = 6) -> Tpu:

@@ -19,7 +19,7 @@ from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.logdir.spool import Spool
 from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.tasks.host import read_host
 from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.details import event_stats
@@ -113,7 +113,7 @@ def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) 
     replace(path, 5)
     assert steps_of(store) == 3  # while it is in memory, the answers match what the page shows
     store._loads.clear()
-    routes = Routes(store.listing, store).gets()
+    routes = Handlers(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
         arguments = {
             "session": SESSION,

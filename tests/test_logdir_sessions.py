@@ -22,7 +22,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, list_sessions, resolve, roots
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 
 STAMP = "2026_01_01_00_00_0"
 """The name of a session, without its last digit."""
@@ -314,7 +314,7 @@ def test_unreadable_directories_are_named_with_the_sessions(
         (public_directory / run).mkdir(mode=UNREADABLE)
     listing = Listing([Root(str(public_directory))])
     with ordinary_user():
-        answer = Routes(listing, cast(Any, None)).sessions(Arguments("sessions", {}))
+        answer = Handlers(listing, cast(Any, None)).sessions(Arguments("sessions", {}))
         assert main(["sessions", "--json", str(public_directory)]) == 0
     printed = capsys.readouterr()
     note = f"Sessions may be missing: {public_directory}/a and 1 more are not readable for this user; permit reading."

@@ -8,7 +8,7 @@ from captures import Core, capture, session, thread
 from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
-from tb_xla_insights.analysis.findings import Finding, Window, find_findings
+from tb_xla_insights.analysis.findings import Finding, ShownWindow, find_findings
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS
 from tb_xla_insights.analysis.propagation import (
     propagation_diagnostics,
@@ -58,7 +58,7 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
     assert finding is not None
     assert (finding.severity, finding.gain, finding.cost_ps) == ("info", None, 0)
     assert finding.evidence["unexplained_ps"] == 40
-    assert finding.windows == [Window(300_000, 500_000)]
+    assert finding.windows == [ShownWindow(300_000, 500_000)]
     assert "backward" in finding.title
 
 

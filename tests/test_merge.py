@@ -24,10 +24,10 @@ from tb_xla_insights.columns.weighted import weighted_mean, weighted_median
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.host_summary import HostSummary, summarise
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.merge.sections import shifted_finding
 from tb_xla_insights.report.merge.small_keys import merge_compiles
-from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.launches import Program
 from tb_xla_insights.schema.report import HostReport
 from tb_xla_insights.text.host_order import natural_key

@@ -12,11 +12,11 @@ from captures import capture, thread
 from helpers import small_space
 from merging import NO_COLLECTIVES, Row, merged
 
-from tb_xla_insights.analysis.findings import Finding, Findings, Window
+from tb_xla_insights.analysis.findings import Finding, Findings, ShownWindow
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
+from tb_xla_insights.report.host_summary import HostSummary, summarise
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.schema.findings import Mistakes
 from tb_xla_insights.text.english import Sentence, sentences
 
@@ -51,7 +51,7 @@ def with_findings(
     mean = 100 if steps else None
     found = [
         Finding(
-            id_, f"{id_} of {host}", id_, sentences(f"evidence of {host}"), "Change it.", 10, {}, [Window(1, 2)],
+            id_, f"{id_} of {host}", id_, sentences(f"evidence of {host}"), "Change it.", 10, {}, [ShownWindow(1, 2)],
             "every_step", gain=gain, gain_at_worst=0.0, step_if_fixed_ps=round(100 * (1 - gain)),
             step_if_fixed_at_worst_ps=100, where="in_step",
         )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from loops import loop
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.compare.pairs import SessionSteps, read_pairs, session_steps
 from tb_xla_insights.errors import InputError
 

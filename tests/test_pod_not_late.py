@@ -26,8 +26,8 @@ from tb_xla_insights.pod.instances import Instances
 from tb_xla_insights.pod.late_hosts import find_late_hosts
 from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
+from tb_xla_insights.report.host_summary import summarise
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.summary import summarise
 
 ONE_HOST = host_collectives(trace_of(pod.files(replace(POD, hosts=1, steps=1))[0].to_bytes()))
 

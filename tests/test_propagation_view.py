@@ -21,7 +21,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.sections.device_time import annotation_tree, shared_ops
 from tb_xla_insights.session import load
@@ -195,7 +195,7 @@ class TestRoutes:
         """Answers of the routes about the case study."""
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.refresh(wait=None)
-        handlers = Routes(listing, Store(listing, session_opener())).gets()
+        handlers = Handlers(listing, Store(listing, session_opener())).gets()
         name = next(files.name for files in listing.sessions if files.name.startswith("synthetic_case_study"))
         return lambda route, **arguments: handlers[route](
             Arguments(f"data/{route}", {"session": name, **arguments})

@@ -12,7 +12,7 @@ import pytest
 from helpers import raising, run_script
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.record import record
 

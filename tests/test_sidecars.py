@@ -19,20 +19,20 @@ from test_metrics_text import EXPLAIN, REPORT
 from webstore import web_store
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files import paths
 from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.report import sidecars
+from tb_xla_insights.report import sidecar_files
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
 from tb_xla_insights.report.guards_text import parse_guards
 from tb_xla_insights.report.metrics import metrics_document
 from tb_xla_insights.report.metrics_text import parse_metrics
-from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.report.sidecar_files import read_sidecars
 from tb_xla_insights.text.json_text import json_bytes
 
 LIMIT = "] [1/8] torch._dynamo hit config.recompile_limit (8)\n"
@@ -133,7 +133,7 @@ class TestRecognition:
         (link.parent / "wrong.txt").write_text(REPORT)
         [capture] = run_folder.rglob("*.xplane.pb")
         path = f"{link}/../{capture.relative_to(run_folder)}"
-        assert [*sidecars.sidecar_files([path])] == [f"{run_folder}/m.txt"]
+        assert [*sidecar_files.sidecar_files([path])] == [f"{run_folder}/m.txt"]
 
     def test_a_link_that_cannot_be_followed_does_not_hide_other_files(self, run_folder: Path) -> None:
         (run_folder / "loop.txt").symlink_to(run_folder / "loop.txt")
@@ -142,10 +142,10 @@ class TestRecognition:
 
     def test_directories_are_found_from_windows_paths(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = SimpleNamespace(abspath=ntpath.abspath, exists=lambda _: True)
-        for module in (paths, sidecars):
+        for module in (paths, sidecar_files):
             monkeypatch.setattr(module, "os", SimpleNamespace(path=path, sep=ntpath.sep))
-        monkeypatch.setattr(sidecars, "file_names", lambda _: ["m.txt"])
-        files = [*sidecars.sidecar_files([r"C:\logs\run\plugins\profile\s\vm.xplane.pb"])]
+        monkeypatch.setattr(sidecar_files, "file_names", lambda _: ["m.txt"])
+        files = [*sidecar_files.sidecar_files([r"C:\logs\run\plugins\profile\s\vm.xplane.pb"])]
         assert files == ["C:/logs/run/plugins/profile/s/m.txt", "C:/logs/run/m.txt"]
 
     def test_a_description_is_the_first_paragraph_as_one_line(
@@ -265,7 +265,7 @@ class TestRecognition:
                 raise InputError(f"{path}: permission denied; make the file readable for this user")
             return open_source(path, **options)
 
-        monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refuse_texts)
+        monkeypatch.setattr("tb_xla_insights.report.sidecar_files.open_source", refuse_texts)
         (run_folder / "notes.txt").write_text("x")
         [message] = diagnostics(report_of(run_folder), "text_not_understood")
         assert message.startswith("notes.txt is not used, or only in part: permission denied; make the file")

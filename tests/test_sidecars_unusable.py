@@ -9,7 +9,7 @@ import pytest
 from sidecar_texts import diagnostics, metrics_text, report_of
 from test_debug_text import block_text
 
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 
 
 def test_a_report_that_counts_less_than_the_trace_is_of_another_run(run_folder: Path) -> None:
@@ -54,7 +54,7 @@ def test_the_rest_of_a_file_above_the_size_limit_is_not_called_used(
 ) -> None:
     text = metrics_text(6) + "Counter: A\n  Value: many\n"
     (run_folder / "m.txt").write_text(text + "Counter: B\n")
-    monkeypatch.setattr("tb_xla_insights.report.sidecars.MAX_TEXT_BYTES", len(text))
+    monkeypatch.setattr("tb_xla_insights.report.sidecar_files.MAX_TEXT_BYTES", len(text))
     messages = [
         message.replace("\u202f", " ")
         for message in diagnostics(report_of(run_folder), "text_not_understood")
@@ -80,7 +80,7 @@ def test_files_after_too_much_text_are_reported_by_their_directory(
     run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run_folder / "a.log").write_text("no known format\n")
-    monkeypatch.setattr("tb_xla_insights.report.sidecars._MAX_TOTAL_CHARS", 3)
+    monkeypatch.setattr("tb_xla_insights.report.sidecar_files._MAX_TOTAL_CHARS", 3)
     assert diagnostics(report_of(run_folder), "text_not_understood") == []
     (run_folder / "b.log").write_text("no known format\n")
     [message] = diagnostics(report_of(run_folder), "text_not_understood")

@@ -25,7 +25,7 @@ from tb_xla_insights.compare import compare
 from tb_xla_insights.compare.step import default_step_view
 from tb_xla_insights.device_work.device_view import device_view
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.pod.causes import Cause, _find_annotation
+from tb_xla_insights.pod.causes import LateCause, _find_annotation
 from tb_xla_insights.pod.collective_columns import TimesOfSteps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView
@@ -161,7 +161,7 @@ def test_an_outermost_annotation_is_not_where_a_late_host_takes_longer() -> None
         own_step=np.zeros((2, 1), np.intp),
     )
     for longer_ps, expected in ((80, None), (60, "train/step/data/load")):
-        cause = Cause("python", longer_ps, 0, None, None)
+        cause = LateCause("python", longer_ps, 0, None, None)
         assert _find_annotation(table, 0, 1, cause, np.array([0])) == expected
 
 

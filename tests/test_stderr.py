@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from helpers import run_script
 
-from tb_xla_insights.record.stderr import DebugText
+from tb_xla_insights.record.stderr import CapturedStderr
 
 
 def test_output_of_python_of_native_code_and_of_child_processes_is_captured_and_forwarded() -> None:
@@ -65,7 +65,7 @@ def test_the_debug_file_of_pytorch_xla(tmp_path: Path, monkeypatch: pytest.Monke
     file = tmp_path / "debug"
     file.write_text("old\n")
     monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(file))
-    text = DebugText()
+    text = CapturedStderr()
     text.start()
     with file.open("a") as opened:
         opened.write("new\n")

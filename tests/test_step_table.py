@@ -15,7 +15,7 @@ from synthetic import case_study, dynamo_issue
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.launches.step_times import find_steps
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.report.document import session_report
 

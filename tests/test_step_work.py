@@ -8,7 +8,7 @@ from captures import Core, capture, real_trace, session, thread
 from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.schema.overview_route import StepWorkIntervals
 from tb_xla_insights.trace.model import Trace
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.launches.step_sources import Step, annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
-from tb_xla_insights.analysis.steps.table import host_times
+from tb_xla_insights.analysis.steps.step_table import host_times
 from tb_xla_insights.trace.model import Trace
 
 

@@ -13,7 +13,7 @@ from synthetic.__main__ import LOGDIR
 from test_compare import measure, plain, steps_of
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput

@@ -18,7 +18,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report import compile_views, execution_views, gap_views, session_view, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView, results_of_hosts
@@ -136,7 +136,7 @@ class TestRoutes:
         """Answers of the routes about the case study, by the name of the route."""
         listing = Listing(roots(str(LOGDIR)))
         listing.refresh(wait=None)
-        handlers = Routes(listing, Store(listing, session_opener())).gets()
+        handlers = Handlers(listing, Store(listing, session_opener())).gets()
         name = next(
             session.name for session in listing.sessions if session.name.startswith("synthetic_case_study")
         )

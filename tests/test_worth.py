@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
     sort_rows,
 )
-from tb_xla_insights.analysis.sidecars import NO_SIDECARS
+from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
 
 BUILD_US, LOAD_US, COMPILE_US = 200, 100, 1000

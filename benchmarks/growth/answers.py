@@ -24,7 +24,7 @@ from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.store import Load
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.text.json_text import json_bytes
@@ -82,7 +82,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     loaded = LoadedHosts(cast(Any, None), SessionView(session), timeline)
     store = _SingleSessionStore(loaded)
     object.__setattr__(loaded, "files", store.files)
-    handlers = Routes(cast(Any, store), cast(Any, store)).gets()
+    handlers = Handlers(cast(Any, store), cast(Any, store)).gets()
 
     def ask(route: str, **arguments: object) -> Answer:
         texts = {name: str(value) for name, value in arguments.items()}

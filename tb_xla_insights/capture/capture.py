@@ -31,7 +31,7 @@ _MAX_VISIBILITY_DELAY_SECONDS = 5.0
 
 
 @dataclass
-class Host:
+class ServerCapture:
     """The state of one server's capture. May be read from any thread."""
 
     address: str
@@ -59,7 +59,7 @@ class SessionCapture:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.options = options or Options()
-        self.hosts = [Host(address) for address in addresses]
+        self.hosts = [ServerCapture(address) for address in addresses]
         path = paths.expand(logdir)
         if not path:
             raise InputError("no LOGDIR; specify a directory that the profiled process can write to")
@@ -153,7 +153,7 @@ class SessionCapture:
         for server in servers:
             server.end(self.session)
 
-    def _capture_host(self, host: Host) -> None:
+    def _capture_host(self, host: ServerCapture) -> None:
         try:
             server = Server(host.address)
             try:
@@ -166,7 +166,7 @@ class SessionCapture:
             detail = " ".join(f"{type(error).__name__}: {error}".split())
             host.state, host.message = "error", f"{host.address}: the capture failed ({detail})"
 
-    def _attempt_with_retries(self, host: Host, server: Server) -> None:
+    def _attempt_with_retries(self, host: ServerCapture, server: Server) -> None:
         for retries_left in range(self.options.retries, -1, -1):
             problem = Problem("cancelled") if self._stop.is_set() else self._attempt(host, server)
             if problem is None:
@@ -187,7 +187,7 @@ class SessionCapture:
                 break
         host.state = "cancelled" if self._stop.is_set() else "error"
 
-    def _attempt(self, host: Host, server: Server) -> Problem | None:
+    def _attempt(self, host: ServerCapture, server: Server) -> Problem | None:
         """Captures one host; returns None if the server wrote its file."""
         import grpc
 
@@ -221,7 +221,7 @@ class SessionCapture:
         host.bytes = size
         return None
 
-    def _path(self, host: Host) -> str:
+    def _path(self, host: ServerCapture) -> str:
         return f"{self.directory}/{host_name(host.address)}{paths.SUFFIX}"
 
     def _wait_for_file(self, path: str) -> int | None:

@@ -10,7 +10,7 @@ from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.replace import report_write_errors
 from tb_xla_insights.logdir.paths import SUFFIX, is_capture
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.report.sidecars import sidecar_files
+from tb_xla_insights.report.sidecar_files import sidecar_files
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:

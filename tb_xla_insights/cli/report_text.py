@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.cli import elements
 from tb_xla_insights.sections import report_sections
-from tb_xla_insights.sections.blocks import Block, Detail, Findings, Folded, Paragraph, Section, Table
+from tb_xla_insights.sections.blocks import (
+    Block,
+    Detail,
+    FindingList,
+    Folded,
+    Paragraph,
+    Section,
+    SectionTable,
+)
 from tb_xla_insights.text import units
 from tb_xla_insights.text.escapes import escape_text
 
@@ -69,16 +77,16 @@ def _print_block(out: Console, block: Block) -> None:
         case Paragraph():
             text = f"{block.lead}: {block.text}" if block.lead else block.text
             elements.print_paragraph(out, text, indent="   " if block.indented else "")
-        case Table():
+        case SectionTable():
             out.print(elements.table(block.definition, block.rows, block.cells, sums=block.sums))
         case Folded():
             for inner in block.blocks:
                 _print_block(out, inner)
-        case Findings():
+        case FindingList():
             _print_findings(out, block)
 
 
-def _print_findings(out: Console, findings: Findings) -> None:
+def _print_findings(out: Console, findings: FindingList) -> None:
     if not findings.groups:
         out.print("No findings.\n", style="bold")
     number, cores = 0, " on all cores" if findings.cores > 1 else ""

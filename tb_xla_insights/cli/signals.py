@@ -26,7 +26,7 @@ STOPPED_CODES = frozenset(128 + getattr(signal, name) for name in _NAMES if hasa
 """The exit codes of stopped commands."""
 
 
-class Stopped(KeyboardInterrupt):
+class StoppedBySignal(KeyboardInterrupt):
     """Raised in the main thread on a signal, so that unfinished work is cleaned up."""
 
     def __init__(self, number: int) -> None:
@@ -35,7 +35,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
+    return 128 + (stop.number if isinstance(stop, StoppedBySignal) else signal.SIGINT)
 
 
 def stop_behind(error: BaseException) -> KeyboardInterrupt | None:
@@ -68,11 +68,11 @@ def raise_on_signal() -> None:
         nonlocal last
         previous, last = last, time.monotonic()
         if last - previous > _REPEAT_SECONDS:
-            raise Stopped(number)
+            raise StoppedBySignal(number)
 
     def stop_again(ignored: UnraisableHookArgs) -> None:
         nonlocal last
-        if not isinstance(ignored.exc_value, Stopped):
+        if not isinstance(ignored.exc_value, StoppedBySignal):
             sys.__unraisablehook__(ignored)
             return
         last = -_REPEAT_SECONDS

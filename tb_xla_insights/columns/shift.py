@@ -12,14 +12,14 @@ from typing_extensions import is_typeddict
 T = TypeVar("T")
 
 
-class Origin(Enum):
+class CountsFrom(Enum):
     """What the values of a column count from, on each host on its own."""
 
     TIME_0 = auto()
     FIRST_STEP = auto()
 
 
-instant, step_index = Origin.TIME_0, Origin.FIRST_STEP
+instant, step_index = CountsFrom.TIME_0, CountsFrom.FIRST_STEP
 
 
 def shifted(kind: Any, value: T, by_ps: int = 0, steps: int = 0) -> T:
@@ -33,7 +33,7 @@ def shifted(kind: Any, value: T, by_ps: int = 0, steps: int = 0) -> T:
 def _origins(kind: Any) -> Any:
     """The origin of the values of a type; of a row, by key, of those that have one; of a list, of its items. None if
     there is none."""
-    if isinstance(kind, Origin):
+    if isinstance(kind, CountsFrom):
         return kind
     if is_typeddict(kind):
         hints = get_type_hints(kind, include_extras=True)
@@ -41,7 +41,7 @@ def _origins(kind: Any) -> Any:
     return next(filter(None, map(_origins, get_args(kind))), None)
 
 
-def _shifted(value: Any, origins: Any, offsets: dict[Origin, int]) -> Any:
+def _shifted(value: Any, origins: Any, offsets: dict[CountsFrom, int]) -> Any:
     if value is None or origins is None:
         return value
     if isinstance(value, int):

@@ -22,12 +22,12 @@ from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.compare.significance import StepSample, median_test
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, read_text
-from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.report.sidecar_files import read_sidecars
 from tb_xla_insights.report.throughput import recorded_samples
 from tb_xla_insights.text.units import PS_PER
 from tb_xla_insights.trace.model import SessionTrace

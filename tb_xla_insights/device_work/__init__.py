@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.device_work.document import WorkMerger, with_peaks, work_document
 from tb_xla_insights.device_work.report_keys import host_work, session_work
 from tb_xla_insights.device_work.step_op_times import OpTimes, op_times
+from tb_xla_insights.device_work.work_document import WorkMerger, with_peaks, work_document
 
 __all__ = [
     "OpTimes",

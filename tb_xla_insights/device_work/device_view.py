@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.propagation.path_names import with_outer_paths
 from tb_xla_insights.analysis.propagation.tree import capture_rows
-from tb_xla_insights.device_work.document import sum_rows, work_document
 from tb_xla_insights.device_work.merged_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
 from tb_xla_insights.device_work.op_kinds import execution_counts, op_categories
@@ -22,6 +21,7 @@ from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
 from tb_xla_insights.device_work.view_notes import work_notes
 from tb_xla_insights.device_work.view_verdict import Chosen, VerdictSentence, find_below_roof
+from tb_xla_insights.device_work.work_document import sum_rows, work_document
 from tb_xla_insights.text.english import sentence_parts
 from tb_xla_insights.trace.model import SessionTrace
 

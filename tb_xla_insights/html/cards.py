@@ -9,20 +9,20 @@ from markupsafe import Markup
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.html.charts import MAX_BARS, steps_chart
-from tb_xla_insights.html.markup import Child, Column, class_chip, element, share_bar, stacked_bar, table
+from tb_xla_insights.html.markup import Child, HtmlColumn, class_chip, element, share_bar, stacked_bar, table
 from tb_xla_insights.report.finding_text import FindingGroup, Gain, Tag
 from tb_xla_insights.sections.blocks import (
     Block,
     ClassBar,
-    Findings,
+    FindingList,
     Folded,
     Paragraph,
     Row,
     Section,
+    SectionTable,
     StepsChart,
-    Table,
 )
-from tb_xla_insights.tables.definition import Column as DefinedColumn
+from tb_xla_insights.tables.definition import Column
 from tb_xla_insights.text import units
 
 _MAX_LINE_CHARS = 60
@@ -54,7 +54,7 @@ def _block(block: Block, headed: bool = False) -> Iterator[Markup | None]:
     match block:
         case Paragraph():
             yield _paragraph(block)
-        case Table():
+        case SectionTable():
             yield _heading(block.definition.title, block.definition.note) if headed else None
             yield _table(block)
         case ClassBar():
@@ -62,7 +62,7 @@ def _block(block: Block, headed: bool = False) -> Iterator[Markup | None]:
         case StepsChart():
             yield steps_chart(block.steps[:MAX_BARS])
             yield _legend(block)
-        case Findings():
+        case FindingList():
             yield _heading("Findings", "")
             yield from _findings(block)
         case Folded():
@@ -79,22 +79,22 @@ def _paragraph(paragraph: Paragraph) -> Markup:
     return element("p", lead, " " if lead else None, paragraph.text, class_=indented)
 
 
-def _table(block: Table) -> Markup:
+def _table(block: SectionTable) -> Markup:
     """The table without empty columns."""
     rows = [*block.rows, *([block.sums] if block.sums is not None else [])]
     time_units = block.definition.time_units(rows)
-    columns: list[Column] = []
+    columns: list[HtmlColumn] = []
     for column, head in zip(block.definition.columns, block.definition.heads(time_units), strict=True):
         text = block.cells.get(column.key) or partial(column.text, time_unit=time_units.get(column.key, ""))
         if columns and column.is_empty(map(text, rows)):
             continue
-        columns.append(Column(head, partial(_cell, column, text), left=column.is_text))
+        columns.append(HtmlColumn(head, partial(_cell, column, text), left=column.is_text))
         if column.key == block.bar:
-            columns.append(Column("", partial(_share_bar, column.key), left=True))
+            columns.append(HtmlColumn("", partial(_share_bar, column.key), left=True))
     return table(block.rows, *columns, sums=block.sums)
 
 
-def _cell(column: DefinedColumn, text_of: Callable[[Row], str], row: Row) -> Child:
+def _cell(column: Column, text_of: Callable[[Row], str], row: Row) -> Child:
     """Names from the program as code, classes with their colour, times by class as a bar, names in a tree indented; all
     others as text."""
     value, text = row.get(column.key), text_of(row)
@@ -129,14 +129,14 @@ def _legend(chart: StepsChart) -> Markup:
     return element("div", chips, element("span", "; ".join(filter(None, notes))), class_="legend")
 
 
-def _findings(findings: Findings) -> Iterator[Markup]:
+def _findings(findings: FindingList) -> Iterator[Markup]:
     if not findings.groups:
         yield element("p", "No findings.")
     for group in findings.groups:
         yield _group(group, findings)
 
 
-def _group(group: FindingGroup, findings: Findings) -> Markup:
+def _group(group: FindingGroup, findings: FindingList) -> Markup:
     note, gain = element("small", group.note), element("small", group.gain, class_="gain")
     head = element("h3", group.title, note, gain, class_="group")
     items = (_finding(row, group.tag, findings.gains[row["id"]]) for row in group.findings)

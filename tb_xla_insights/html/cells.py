@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.html.cards import card
-from tb_xla_insights.html.markup import Child, Column, Row, element, table
+from tb_xla_insights.html.markup import Child, HtmlColumn, Row, element, table
 from tb_xla_insights.html.page import DETAIL, figure_list, report_html, verdict_paragraph
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.sections import report_sections
@@ -110,16 +110,16 @@ def _cell(*children: Child) -> Markup:
     return element("div", element("style", Markup(_STYLE)), *children, class_="xla-insights")
 
 
-def _column(key: str, values: Sequence[Any]) -> Column:
+def _column(key: str, values: Sequence[Any]) -> HtmlColumn:
     """The column of a key; the key itself is the title of the heading."""
     words = key.removesuffix("_ps").replace("_", " ")
     present = [value for value in values if value is not None]
     if key.endswith("_ps") and all(isinstance(value, int) for value in present):
         unit = units.column_unit(present) if any(present) else "ms"
-        return Column(_heading(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
+        return HtmlColumn(_heading(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
     if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
-        return Column(_heading(words, key), lambda row: _number(key, row.get(key)))
-    return Column(_heading(words, key), lambda row: _shorten(_text(key, row.get(key))), left=True)
+        return HtmlColumn(_heading(words, key), lambda row: _number(key, row.get(key)))
+    return HtmlColumn(_heading(words, key), lambda row: _shorten(_text(key, row.get(key))), left=True)
 
 
 def _heading(text: str, key: str) -> Markup:

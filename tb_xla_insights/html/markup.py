@@ -44,7 +44,7 @@ def _escaped(text: str | int) -> Markup:
 
 
 @dataclass(frozen=True)
-class Column:
+class HtmlColumn:
     """A column of an HTML table: its heading and the function that composes a row's cell. It is aligned to the right as
     for numbers, or to the `left`."""
 
@@ -53,7 +53,7 @@ class Column:
     left: bool = False
 
 
-def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Markup:
+def table(rows: Iterable[Row], *columns: HtmlColumn, sums: Row | None = None) -> Markup:
     """A table; `sums` is a last row."""
 
     def table_row(cell_tag: str, cells: Iterable[Child]) -> Markup:

@@ -62,7 +62,7 @@ class LoadedHosts:
     def head(self) -> OpenedSession:
         """What the page needs before it draws: the report's summary, phases, rows and the overview strip. For chosen
         hosts also their indices (`chosen_hosts`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
-        from tb_xla_insights.report.merge.summary import summary_of_hosts
+        from tb_xla_insights.report.merge.plain_keys import summary_of_hosts
 
         if not self.is_choice:
             return _head(summary_of_hosts(self.hosts), self.timeline.head())

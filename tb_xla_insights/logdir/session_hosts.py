@@ -22,9 +22,9 @@ from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.logdir.opened_session import StreamedHosts
+    from tb_xla_insights.report.host_summary import HostSummary
     from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.report.session_view import SessionResults
-    from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import HostFile
     from tb_xla_insights.trace.model import Trace
@@ -307,7 +307,7 @@ def summarise_task(
     trace: Trace, _: HostCapture, extras: Callable[[Trace], Any] | None, **options: Any
 ) -> tuple[HostSummary, Any]:
     """`report.summary.summarise` as a task, with the result of `extras` or None."""
-    from tb_xla_insights.report.summary import summarise
+    from tb_xla_insights.report.host_summary import summarise
 
     return summarise(trace, **options), extras(trace) if extras else None
 

@@ -17,7 +17,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
 MODULES = (
-    "trace.read_trace", "trace.details", "timeline", "timeline.waits", "report.views", "report.gap_views",
+    "trace.read_trace", "trace.details", "timeline", "timeline.waits_for_hosts", "report.views", "report.gap_views",
     "report.execution_views", "report.compile_views", "report.partial", "report.host_ranks", "report.device_columns",
     "report.debug_text", "report.explain_text", "report.guards_text", "report.metrics_text", "report.record_text",
     "compare.document", "analysis.propagation", "analysis.window.window_document", "pod.hosts_view",

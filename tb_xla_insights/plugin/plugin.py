@@ -14,7 +14,7 @@ from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.imports import after_imports, import_ahead
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.system.memory import use_single_heap
 
 # TensorBoard polls every plugin at each of its reloads; a bucket need not be listed that often.
@@ -47,7 +47,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
 
     def get_plugin_apps(self) -> dict[str, Application]:
         captures, hosts = self._captures, self._hosts
-        routes = Routes(self._listing, self._store, captures.logdir if self._may_capture else None)
+        routes = Handlers(self._listing, self._store, captures.logdir if self._may_capture else None)
         off_message = "capturing is off; TensorBoard was started with --xla_insights_capture=off"
         refusal_of_captures = None if self._may_capture else off_message
         gets, posts = routes.gets() | captures.gets(), routes.posts()

@@ -47,7 +47,7 @@ _MAX_STEP = 2**31
 _MAX_HOST = 10**6 - 1
 
 
-class Routes:
+class Handlers:
     """The handlers, over the logdir's listing and the sessions in memory. `capture_logdir` is where the page's captures
     are written, None if it may not capture."""
 

@@ -94,7 +94,7 @@ class TimelineRoutes:
 
     def waits(self, arguments: Arguments) -> Waits:
         """The intervals of a window in which cores wait for other hosts; see `timeline.waits`."""
-        from tb_xla_insights.timeline.waits import waits_in
+        from tb_xla_insights.timeline.waits_for_hosts import waits_in
 
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
@@ -104,7 +104,7 @@ class TimelineRoutes:
     def collective(self, arguments: Arguments) -> CollectiveAnswer:
         """When each host arrives at one collective: the one whose op starts at `start_ps` on the device, or with
         `end_ps` the one that the device's gap from `start_ps` to `end_ps` delays; see `timeline.waits`."""
-        from tb_xla_insights.timeline.waits import collective_at
+        from tb_xla_insights.timeline.waits_for_hosts import collective_at
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None

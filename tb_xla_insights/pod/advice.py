@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.pod.causes import Cause
+from tb_xla_insights.pod.causes import LateCause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 from tb_xla_insights.text.english import Sentence, join_words
@@ -56,14 +56,14 @@ def advice_text(comparison: HostComparison) -> str:
         measure = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
         parties = "cores" if comparison.core_arrivals else "hosts"
         return str(Sentence(_CHANGING_ADVICE.format(what=measure, parties=parties)))
-    by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
+    by_cause: dict[str | None, tuple[LateCause | None, list[str]]] = {}
     for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
         by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)
     clauses = [_cause_advice(comparison, *of_cause) for of_cause in [*by_cause.values()][:MAX_CAUSES]]
     return str(Sentence("; ".join(clauses)))
 
 
-def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequence[str]) -> str:
+def _cause_advice(comparison: HostComparison, cause: LateCause | None, names: Sequence[str]) -> str:
     """Returns the advice about the hosts that are late for one cause, as a clause."""
     if len(names) == 1:
         host = names[0]

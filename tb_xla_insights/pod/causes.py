@@ -22,7 +22,7 @@ median host's busiest core."""
 
 
 @dataclass(frozen=True)
-class Cause:
+class LateCause:
     """What takes longer on a host than on the median one; in a session of one host, on a core than on the median of its
     neighbours. `name`: one of COLUMNS. `host_ps` and `median_ps`: its mean time per step on either, over the steps that
     are compared. `annotation`: the path of the annotation with most of the extra time, None if no annotation has it;
@@ -43,7 +43,7 @@ class Cause:
 
 def find_cause(
     table: StepTable, host: int, median: int | None, late_ps: int, steps: NDArray[np.intp] | None = None
-) -> Cause | None:
+) -> LateCause | None:
     """Returns what explains that a host is late by `late_ps` in some common steps (None: in all), relative to the
     median host; None if nothing recorded does."""
     if median is None or median == host or table.hosts[host].is_cut:
@@ -81,7 +81,7 @@ def find_cause(
     if max_longer_ps <= 0 or max_longer_ps < MIN_EXPLAINED_SHARE * late_ps or name == "unrecorded":
         return None
     column = COLUMNS.index(name)
-    cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
+    cause = LateCause(name, int(host_ps[column]), int(median_ps[column]), None, None)
     if name == DEVICE:
         return replace(cause, core=_slow_core(table, host, median))
     path = _find_annotation(table, host, median, cause, chosen_steps[:, column])
@@ -90,7 +90,7 @@ def find_cause(
 
 
 def _find_annotation(
-    table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp]
+    table: StepTable, host: int, median: int, cause: LateCause, steps: NDArray[np.intp]
 ) -> str | None:
     """Returns the deepest annotation with most of the extra time in some common steps, None if none below the outermost
     ones has it."""

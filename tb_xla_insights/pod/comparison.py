@@ -22,7 +22,7 @@ from tb_xla_insights.pod.arrivals import (
     find_core_arrivals,
     lower_medians,
 )
-from tb_xla_insights.pod.causes import Cause, find_cause
+from tb_xla_insights.pod.causes import LateCause, find_cause
 from tb_xla_insights.pod.host_steps import DEVICE, HostInput, StepTable, tabulate_steps
 from tb_xla_insights.pod.late_hosts import LateHosts, find_late_hosts, is_late_every_step
 
@@ -52,7 +52,7 @@ class HostComparison:
     core_arrivals: Arrivals | None
     table: StepTable
     late_hosts: LateHosts
-    causes: tuple[Cause | None, ...]
+    causes: tuple[LateCause | None, ...]
 
     @property
     def party_arrivals(self) -> Arrivals:
@@ -229,7 +229,7 @@ def compare_hosts(hosts: Sequence[HostInput]) -> HostComparison:
     return replace(comparison, causes=tuple(_find_causes(comparison)))
 
 
-def _find_causes(comparison: HostComparison) -> list[Cause | None]:
+def _find_causes(comparison: HostComparison) -> list[LateCause | None]:
     """Returns `HostComparison.causes`."""
     late_hosts = comparison.late_hosts
     if late_hosts.kind == "changing":
@@ -277,7 +277,7 @@ def _note(arrivals: Arrivals) -> str | None:
     )
 
 
-def _core_cause(comparison: HostComparison, position: int) -> Cause | None:
+def _core_cause(comparison: HostComparison, position: int) -> LateCause | None:
     """Returns why a core of the only host is late, given by its position in `late_hosts.parties`: its own work in the
     steps in which it is late is all that is known of it."""
     host, late_hosts = comparison.hosts[0].collectives, comparison.late_hosts
@@ -290,10 +290,10 @@ def _core_cause(comparison: HostComparison, position: int) -> Cause | None:
     median = float(np.median(np.delete(means, core)))
     if means[core] - median < _MIN_CORE_DIFFERENCE * median:
         return None
-    return Cause(DEVICE, int(means[core]), int(median), None, host.cores[core])
+    return LateCause(DEVICE, int(means[core]), int(median), None, host.cores[core])
 
 
-def _changing_cause(comparison: HostComparison) -> Cause | None:
+def _changing_cause(comparison: HostComparison) -> LateCause | None:
     """Returns the cause with the largest sum over all steps. In each step, the host that most waiting is charged to is
     compared with the median host."""
     charges = comparison.arrivals.charges_ps()[:-1]
@@ -311,4 +311,4 @@ def _changing_cause(comparison: HostComparison) -> Cause | None:
         return None
     name = longer_ps.most_common(1)[0][0]
     host_ps, median_ps = totals[name]
-    return Cause(name, host_ps // len(steps), median_ps // len(steps), None, None)
+    return LateCause(name, host_ps // len(steps), median_ps // len(steps), None, None)

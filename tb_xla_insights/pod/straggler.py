@@ -10,12 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names, party_names
 from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
-from tb_xla_insights.pod.causes import Cause
+from tb_xla_insights.pod.causes import LateCause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 from tb_xla_insights.text.english import Phrase, Sentence, join_words, sentences
@@ -135,13 +140,13 @@ def _waits_for(comparison: HostComparison) -> str:
     return names[0] if len(names) == 1 else f"late {party}s"
 
 
-def cause_text(cause: Cause) -> str:
+def cause_text(cause: LateCause) -> str:
     """Returns what takes longer: `next_batch (input)`, or only the class."""
     first, *rest = _cause_words(cause)
     return f"{first} ({rest[0]})" if rest else first
 
 
-def _cause_words(cause: Cause) -> list[str]:
+def _cause_words(cause: LateCause) -> list[str]:
     """Returns the annotation's name, if there is one, and the class."""
     name = "device work" if cause.name == DEVICE else label(cause.name)
     return [cause.annotation_name, name] if cause.annotation_name else [name]
@@ -181,7 +186,7 @@ def _first_names(names: list[str]) -> str:
 
 def _reason(comparison: HostComparison, names: list[str]) -> Sentence:
     """Returns what takes longer, for each cause on its first host."""
-    first_of_cause: dict[str, tuple[int, Cause]] = {}
+    first_of_cause: dict[str, tuple[int, LateCause]] = {}
     for position, cause in enumerate(comparison.causes):
         if cause is not None:
             first_of_cause.setdefault(cause.name, (position, cause))
@@ -263,7 +268,7 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
     }
 
 
-def _windows(comparison: HostComparison) -> list[Window]:
+def _windows(comparison: HostComparison) -> list[ShownWindow]:
     """Returns the intervals in which the last host keeps the others waiting, only of late hosts if there are any: from
     the median arrival to the last host's, on the last host's own clock as in its file."""
     arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
@@ -277,7 +282,7 @@ def _windows(comparison: HostComparison) -> list[Window]:
             # Adds what the file records of the clock, and no measured offset or drift.
             clocks = arrivals.clocks
             arrival_ps = begin_ps + int(clocks.correction_ps[party] + clocks.offset_ps[party])
-            windows.append(Window(arrival_ps - late_ps, arrival_ps, core))
+            windows.append(ShownWindow(arrival_ps - late_ps, arrival_ps, core))
     return longest_windows(windows)
 
 

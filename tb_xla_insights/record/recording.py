@@ -13,14 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tb_xla_insights.analysis.sidecars import DESCRIPTION_FILE, RECORD_FILE, SAMPLES_PER_STEP_KEY
+from tb_xla_insights.analysis.sidecar_contents import DESCRIPTION_FILE, RECORD_FILE, SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.replace import replace_atomically
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.files import FileInfo, captures_under
-from tb_xla_insights.record.stderr import DebugText
+from tb_xla_insights.record.stderr import CapturedStderr
 from tb_xla_insights.record.tracers import tracer, versions
 from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP, check_samples
 from tb_xla_insights.version import __version__
@@ -50,7 +50,7 @@ class Recorder:
         self._logdir = paths.run_directory(paths.expand(logdir))
         self._explain = explain
         self._tracer = tracer(server, python)
-        self._debug = DebugText() if debug else None
+        self._debug = CapturedStderr() if debug else None
         self._texts: dict[str, str] = {}
         self._add_text(DESCRIPTION_FILE, description)
 

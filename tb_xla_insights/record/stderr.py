@@ -15,7 +15,7 @@ _DRAIN_SECONDS = 1.0
 """How long to wait for the rest of the pipe."""
 
 
-class DebugText:
+class CapturedStderr:
     """The debug text from `start` to `stop`, including what is appended to the file that the environment variable
     PT_XLA_DEBUG_FILE names: if it is set, PyTorch/XLA writes there instead.
 

@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
+from tb_xla_insights.analysis.sidecar_contents import DebugLogBlock, UnparsedLine
 from tb_xla_insights.text.english import join_words, plural
 
 TIME_STAMP = re.compile(r"\d\d:\d\d:\d\d[\d.,]*|\d{10}[\d.]*")

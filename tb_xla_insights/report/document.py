@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.device_work import with_peaks
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
+from tb_xla_insights.report.host_summary import summarise
 from tb_xla_insights.report.merge import ReportMerger
-from tb_xla_insights.report.summary import summarise
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 

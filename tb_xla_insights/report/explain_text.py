@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from tb_xla_insights.analysis.sidecars import GraphBreaks, UnparsedLine
+from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, UnparsedLine
 from tb_xla_insights.report.metrics_text import parse_count
 from tb_xla_insights.text.english import plural
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.analysis.sidecar_contents import Guard
 from tb_xla_insights.report.debug_text import TIME_STAMP
 
 _LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions, causes_by_program
-from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.delays.collectives import collectives_report
 from tb_xla_insights.analysis.delays.early_executions import early_executions_report
@@ -24,11 +24,11 @@ from tb_xla_insights.analysis.propagation import propagation_diagnostics, propag
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
-from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.report.sidecar_files import read_sidecars
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.schema.launches import Execution, Program
 from tb_xla_insights.system.parallel import run_parallel

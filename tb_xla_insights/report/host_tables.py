@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
-from tb_xla_insights.analysis.compiles.table import graph_names
+from tb_xla_insights.analysis.compiles.compile_table import graph_names
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.executions import runs_on, times_of_executions
 from tb_xla_insights.analysis.launches.launches import find_launches

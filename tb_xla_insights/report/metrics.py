@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
 from tb_xla_insights.analysis.delays.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.sidecars import (
+from tb_xla_insights.analysis.sidecar_contents import (
     EXTRACTED_GRAPHS_COUNTER,
     PRESERVED_COUNTERS,
     GraphBreaks,
@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.sidecars import (
     Sidecars,
 )
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.report.sidecar_files import read_sidecars
 from tb_xla_insights.text.english import plural
 from tb_xla_insights.trace.model import Trace
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tb_xla_insights.analysis.sidecars import Metrics, UnparsedLine
+from tb_xla_insights.analysis.sidecar_contents import Metrics, UnparsedLine
 
 _HEAD = re.compile(r"(Metric|Counter): (\S.*)")
 _FIELD = re.compile(r"\s+(\w+): (.*)")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY, UnparsedLine
+from tb_xla_insights.analysis.sidecar_contents import SAMPLES_PER_STEP_KEY, UnparsedLine
 from tb_xla_insights.files.texts import TextError, parse_json
 from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP
 

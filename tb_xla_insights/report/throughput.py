@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY
+from tb_xla_insights.analysis.sidecar_contents import SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.text import units
 from tb_xla_insights.text.units import MAX_SAMPLES_PER_STEP, PS_PER

@@ -47,7 +47,7 @@ class NamedFindings:
 
 
 @dataclass(frozen=True)
-class DeviceTime:
+class DeviceSpan:
     """The devices' time between their first and last run, summed. `works_ps`: computing, that is, busy with neither an
     op that only waits nor a collective that waits for late hosts."""
 
@@ -67,13 +67,13 @@ class DeviceTime:
         return 0 < DEVICE_BOUND_SHARE * self.span_ps <= self.works_ps
 
 
-def device_time(report: Row) -> DeviceTime:
+def device_time(report: Row) -> DeviceSpan:
     span_ps, busy_ps, stall_ps = (
         sum(device[key] for device in report["devices"]) for key in ("span_ps", "busy_ps", "stall_ps")
     )
     # Waits for late hosts may lie in the ops that only wait, which count already.
     late_ps = sum(finding["cost_ps"] for finding in report["findings"] if finding["id"] == "straggler")
-    return DeviceTime(span_ps, max(0, busy_ps - max(stall_ps, late_ps)))
+    return DeviceSpan(span_ps, max(0, busy_ps - max(stall_ps, late_ps)))
 
 
 def computes_most_of_the_step(report: Row, is_fixed: bool) -> bool:

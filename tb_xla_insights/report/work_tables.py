@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights.analysis.propagation.path_names import outer_path, path_text, short_names
-from tb_xla_insights.device_work.document import sum_rows
 from tb_xla_insights.device_work.peaks_text import peaks_text
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated
 from tb_xla_insights.device_work.roofline import Roof
+from tb_xla_insights.device_work.work_document import sum_rows
 from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.text import units

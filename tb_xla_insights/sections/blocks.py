@@ -39,7 +39,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Table:
+class SectionTable:
     """Rows in the columns of a definition, whose note says which rows these are. `cells` composes the texts of some
     columns, by key; leading spaces of a text are the depth in a tree. `sums` is a last row; `bar` is the key of a share
     that is also drawn as a bar."""
@@ -67,7 +67,7 @@ class StepsChart:
 
 
 @dataclass(frozen=True)
-class Findings:
+class FindingList:
     """The report's findings in groups, with their gains by id. `cores` is the number of cores that their costs add
     up."""
 
@@ -84,7 +84,7 @@ class Folded:
     blocks: Sequence[Block]
 
 
-Block = Paragraph | Table | ClassBar | StepsChart | Findings | Folded
+Block = Paragraph | SectionTable | ClassBar | StepsChart | FindingList | Folded
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,14 @@ class Section:
     brief: bool = False
 
     @property
-    def heading_table(self) -> Table | None:
+    def heading_table(self) -> SectionTable | None:
         """The table whose heading is the section's, if one is."""
         return None if self.title else next(_tables(self.blocks), None)
 
 
-def _tables(blocks: Sequence[Block]) -> Iterator[Table]:
+def _tables(blocks: Sequence[Block]) -> Iterator[SectionTable]:
     for block in blocks:
-        if isinstance(block, Table):
+        if isinstance(block, SectionTable):
             yield block
         elif isinstance(block, Folded):
             yield from _tables(block.blocks)

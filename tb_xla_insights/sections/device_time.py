@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
 from tb_xla_insights.report.origins_text import origins_text
 from tb_xla_insights.report.work_tables import WorkTable, peaks_note, work_by_annotation, work_by_op
-from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Section, Table, noted
+from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Section, SectionTable, noted
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, STALLS
@@ -31,9 +31,9 @@ def stalls(report: Row, detail: Detail) -> Section | None:
     return Section([_longest(STALLS, rows, detail)], narrow=True) if rows else None
 
 
-def _longest(definition: Definition, rows: Sequence[Row], detail: Detail) -> Table:
+def _longest(definition: Definition, rows: Sequence[Row], detail: Detail) -> SectionTable:
     cut = units.longest_note(detail.rows, len(rows))
-    return Table(noted(definition, definition.note, cut), rows[: detail.rows])
+    return SectionTable(noted(definition, definition.note, cut), rows[: detail.rows])
 
 
 def annotation_tree(report: Row, detail: Detail) -> Section | None:
@@ -51,7 +51,7 @@ def annotation_tree(report: Row, detail: Detail) -> Section | None:
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]
     shown_rows.append({"path": "no annotation", "device_ps": unannotated_ps})
     sums = {"path": "all ops", "device_ps": propagation["device_ps"]}
-    blocks: list[Block] = [Table(ANNOTATIONS, shown_rows, sums=sums)]
+    blocks: list[Block] = [SectionTable(ANNOTATIONS, shown_rows, sums=sums)]
     if propagation["device_ps"]:
         blocks.append(Paragraph(origins_text(propagation)))
     return Section([*blocks, *_lost_annotations(rows, detail)])
@@ -75,7 +75,7 @@ def phases(report: Row, detail: Detail) -> Section | None:
     if not rows or not _has_device_time(report):
         return None
     definition = noted(PHASES, PHASES.note, units.cut_note(detail.rows, len(rows)))
-    return Section([Table(definition, rows[: detail.rows])])
+    return Section([SectionTable(definition, rows[: detail.rows])])
 
 
 def unannotated_ops(report: Row, detail: Detail) -> Section | None:
@@ -100,7 +100,7 @@ def _ops(definition: Definition, rows: Sequence[Row], report: Row, detail: Detai
         "parts": lambda row: _parts_text(row["parts"], names),
     }
     note = noted(definition, "all cores", units.longest_note(detail.ops, len(rows)))
-    return Section([Table(note, rows[: detail.ops], cells)])
+    return Section([SectionTable(note, rows[: detail.ops], cells)])
 
 
 def _parts_text(parts: Sequence[Row], names: Mapping[str, str]) -> str:
@@ -123,6 +123,6 @@ def work_of_ops(report: Row, detail: Detail) -> Section | None:
     return Section([_work(work_by_op(report["ops"], work, detail.ops)), Paragraph(peaks_note(work))])
 
 
-def _work(table: WorkTable) -> Table:
+def _work(table: WorkTable) -> SectionTable:
     cells = {"op": lambda row: units.cut_middle(row["op"])}
-    return Table(table.definition, table.rows, cells, sums=table.total)
+    return SectionTable(table.definition, table.rows, cells, sums=table.total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
 from tb_xla_insights.report.launch_text import fixed_cost_text, lead_text
-from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, Table, noted
+from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, SectionTable, noted
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
 from tb_xla_insights.text import units
@@ -23,7 +23,7 @@ def early_executions(report: Row, detail: Detail) -> Section | None:
 
     definition = _in_order(EARLY_EXECUTIONS, report, len(rows), "device and idle time: all cores", detail)
     cells = {"step": step_text, "trigger": lambda row: _TRIGGERS[row["trigger"]]}
-    return Section([Table(definition, rows[: detail.rows], cells)])
+    return Section([SectionTable(definition, rows[: detail.rows], cells)])
 
 
 def _in_order(definition: Definition, report: Row, count: int, note: str, detail: Detail) -> Definition:
@@ -50,7 +50,7 @@ def executions(report: Row, detail: Detail) -> Section | None:
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
         )
     means = [mean_run(row) for row in rows[: detail.rows]]
-    return Section([Table(definition, means), *map(Paragraph, notes)])
+    return Section([SectionTable(definition, means), *map(Paragraph, notes)])
 
 
 def compiles(report: Row, detail: Detail) -> Section | None:
@@ -63,7 +63,7 @@ def compiles(report: Row, detail: Detail) -> Section | None:
         "graph_hash": lambda row: (row["graph_hash"] or units.MISSING)[:8],
         "graphs_of_same_name": _same_name_graphs_text,
     }
-    return Section([Table(definition, [compile_row(row) for row in rows[: detail.rows]], cells)])
+    return Section([SectionTable(definition, [compile_row(row) for row in rows[: detail.rows]], cells)])
 
 
 def _same_name_graphs_text(row: Row) -> str:
@@ -77,4 +77,6 @@ def _same_name_graphs_text(row: Row) -> str:
 def transfers(report: Row, _: Detail) -> Section | None:
     """The transfers by direction."""
     rows = transfer_rows(report["transfers"])
-    return Section([Table(TRANSFERS, rows)], narrow=True) if any(row["count"] for row in rows) else None
+    return (
+        Section([SectionTable(TRANSFERS, rows)], narrow=True) if any(row["count"] for row in rows) else None
+    )

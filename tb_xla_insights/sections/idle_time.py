@@ -25,7 +25,7 @@ from tb_xla_insights.sections.blocks import (
     Paragraph,
     Row,
     Section,
-    Table,
+    SectionTable,
     noted,
 )
 from tb_xla_insights.tables.devices import GAP_CHAIN, GAP_PATTERNS, GAPS, IDLE
@@ -53,7 +53,7 @@ def idle(report: Row, _: Detail) -> Section | None:
         definition = noted(IDLE, basis_text(step_idle))
         blocks += (
             ClassBar(step_idle["by_class_ps"]),
-            Table(definition, named_rows, sums={**sums, "class": "all"}),
+            SectionTable(definition, named_rows, sums={**sums, "class": "all"}),
         )
     if outside is not None and outside["text"]:
         blocks.append(Paragraph(outside["text"]))
@@ -76,7 +76,7 @@ def patterns(report: Row, detail: Detail) -> Section | None:
         return None
     definition = GAP_PATTERNS.without("by_class_ps")
     definition = noted(definition, definition.note, units.cut_note(detail.rows, len(rows)))
-    return Section([Table(definition, rows[: detail.rows], {"cause": cause_text})])
+    return Section([SectionTable(definition, rows[: detail.rows], {"cause": cause_text})])
 
 
 def gaps(report: Row, detail: Detail) -> Section | None:
@@ -104,9 +104,9 @@ def gaps(report: Row, detail: Detail) -> Section | None:
         "all_cores_idle_ps": whole_host_text,
         "cause": cause_text,
     }
-    blocks: list[Block] = [Table(definition, rows[:_MAX_UNFOLDED_GAPS], cells)]
+    blocks: list[Block] = [SectionTable(definition, rows[:_MAX_UNFOLDED_GAPS], cells)]
     if more := rows[_MAX_UNFOLDED_GAPS:]:
-        blocks.append(Folded(f"{units.count(len(more))} more", [Table(definition, more, cells)]))
+        blocks.append(Folded(f"{units.count(len(more))} more", [SectionTable(definition, more, cells)]))
     return Section(blocks)
 
 
@@ -146,7 +146,7 @@ def _chain(gap: Row, host: str, report: Row) -> Folded:
     reason = why_gap(gap, findings_of_gap(gap, host, report), report)
     duration = gap["duration_ps"]
     start = f"{units.time_in(gap['start_ps'], 'ms')}{units.NARROW_SPACE}ms"
-    table = Table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
+    table = SectionTable(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
     return Folded(
         f"{units.time_text(duration)} on {gap['device']} at {start}", [Paragraph(f"{reason}{causes}"), table]
     )

@@ -21,13 +21,13 @@ from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.sections.blocks import (
     Block,
     Detail,
-    Findings,
+    FindingList,
     Folded,
     Paragraph,
     Row,
     Section,
+    SectionTable,
     StepsChart,
-    Table,
     noted,
 )
 from tb_xla_insights.tables.devices import DEVICES, HOSTS, STEPS, STEPS_OF_HOSTS
@@ -39,7 +39,7 @@ _MANY_HOSTS = 12
 
 def findings(report: Row, _: Detail) -> Section:
     gains = {finding["id"]: gain_of(finding, report) for finding in report["findings"]}
-    block = Findings(finding_groups(report), gains, len(report["devices"]))
+    block = FindingList(finding_groups(report), gains, len(report["devices"]))
     return Section([block], brief=True)
 
 
@@ -55,10 +55,10 @@ def devices(report: Row, detail: Detail) -> Section | None:
         named = "those farthest below the median" if len(condensed) > 1 else ""
         definition = DEVICES.without("modules", "ops")
         definition = noted(definition, f"{units.count(len(rows))} cores", named, "times per core")
-        table = Table(definition, condensed, bar="duty_cycle")
+        table = SectionTable(definition, condensed, bar="duty_cycle")
     else:
         mean = mean_device_row(rows, duty) if len(rows) > 1 else None
-        table = Table(DEVICES, [device_row(row, duty) for row in rows], sums=mean, bar="duty_cycle")
+        table = SectionTable(DEVICES, [device_row(row, duty) for row in rows], sums=mean, bar="duty_cycle")
     definitions = (
         f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
     )
@@ -69,7 +69,7 @@ def hosts(report: Row, _: Detail) -> Section | None:
     """The length of the hosts' steps, how often they arrive last at collectives, and their difference from the median
     host."""
     rows = report["hosts"]
-    return Section([Table(HOSTS, host_rows(rows))]) if len(rows) > 1 else None
+    return Section([SectionTable(HOSTS, host_rows(rows))]) if len(rows) > 1 else None
 
 
 def steps(report: Row, detail: Detail) -> Section | None:
@@ -90,7 +90,7 @@ def steps(report: Row, detail: Detail) -> Section | None:
         longest = sorted(rows, key=lambda row: -row["duration_ps"])[: detail.rows]
         definition = STEPS if len(report["session"]["hosts"]) > 1 else STEPS.without("host")
         chart = StepsChart(rows)
-        table = Table(
+        table = SectionTable(
             noted(definition, note, units.longest_note(detail.rows, len(rows))),
             sorted(longest, key=lambda row: row["index"]),
             {"number": lambda row: f"{row['name']} {units.step_name(row['index'], row['number'])}"},
@@ -103,7 +103,7 @@ def steps(report: Row, detail: Detail) -> Section | None:
 
 def _steps_of_many_hosts(
     rows: Sequence[Row], hosts: int, note: str, detail: Detail
-) -> tuple[StepsChart, Table]:
+) -> tuple[StepsChart, SectionTable]:
     """A row per step of all hosts: in a table of the longest steps, rows per host would show a single one."""
     across_hosts = steps_across_hosts(rows)
     chart = StepsChart(
@@ -120,4 +120,4 @@ def _steps_of_many_hosts(
         for step in sorted(longest, key=lambda step: step.number)
     ]
     cut = units.longest_note(detail.rows, len(across_hosts))
-    return chart, Table(noted(STEPS_OF_HOSTS, note, cut), shown)
+    return chart, SectionTable(noted(STEPS_OF_HOSTS, note, cut), shown)

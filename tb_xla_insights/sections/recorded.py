@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_xla_insights.analysis.sidecars import PRESERVED_COUNTERS
+from tb_xla_insights.analysis.sidecar_contents import PRESERVED_COUNTERS
 from tb_xla_insights.report.condensed import CONDENSED_FROM
-from tb_xla_insights.sections.blocks import Block, Detail, Folded, Paragraph, Row, Section, Table, noted
+from tb_xla_insights.sections.blocks import (
+    Block,
+    Detail,
+    Folded,
+    Paragraph,
+    Row,
+    Section,
+    SectionTable,
+    noted,
+)
 from tb_xla_insights.tables.definition import Column, Definition
 from tb_xla_insights.tables.devices import FILES
 from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
@@ -66,7 +75,7 @@ def _metrics(metrics: Row, detail: Detail) -> Iterator[Block]:
     yield from _all_counters(metrics["counters"], detail)
 
 
-def _counts_against_trace(metrics: Row) -> Table:
+def _counts_against_trace(metrics: Row) -> SectionTable:
     definition = (
         COUNTS_AGAINST_TRACE
         if metrics["difference"]
@@ -81,7 +90,7 @@ def _counts_against_trace(metrics: Row) -> Table:
         }
         for row in metrics["against_trace"]
     ]
-    return Table(noted(definition, metrics["file"]), rows)
+    return SectionTable(noted(definition, metrics["file"]), rows)
 
 
 def _counter_texts(metrics: Row) -> list[str]:
@@ -103,7 +112,7 @@ def _counter_texts(metrics: Row) -> list[str]:
 def _all_counters(counters: Row, detail: Detail) -> Iterator[Block]:
     rows = [{"name": name, "value": value} for name, value in counters.items()][: detail.counters]
     cut = units.cut_note(detail.counters, len(counters))
-    table = Table(noted(_ALL_COUNTERS, cut), rows)
+    table = SectionTable(noted(_ALL_COUNTERS, cut), rows)
     if len(rows) > _MAX_UNFOLDED_COUNTERS:
         yield Folded(f"{cut or units.count(len(rows))} counters", [table])
     elif rows:
@@ -115,11 +124,13 @@ def hosts_and_diagnostics(report: Row, detail: Detail) -> Section:
     hosts = report["session"]["hosts"]
     notes = [_diagnostic(row) for row in report["diagnostics"]]
     if len(hosts) < CONDENSED_FROM:
-        return Section([Table(FILES, hosts), *notes])
+        return Section([SectionTable(FILES, hosts), *notes])
     ordered = sorted(hosts, key=lambda host: -host["bytes"])
     chosen = [*ordered[: detail.rows - 1], ordered[-1]] if len(hosts) > detail.rows else ordered
     count = units.count(len(hosts))
-    table = Table(noted(FILES, count, "the largest and the smallest" if chosen != ordered else ""), chosen)
+    table = SectionTable(
+        noted(FILES, count, "the largest and the smallest" if chosen != ordered else ""), chosen
+    )
     return Section([Folded(f"{count} hosts and their files", [table]), *notes])
 
 

@@ -32,7 +32,7 @@ from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
-from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
+from tb_xla_insights.timeline.tracks import RowEvents, RowHead, Track
 from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Thread, Trace
@@ -132,7 +132,7 @@ class HostRows:
     def _head(self, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
 
-    def _track(self, head: RowHead, columns: Columns, line: int | None = None) -> Track:
+    def _track(self, head: RowHead, columns: RowEvents, line: int | None = None) -> Track:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
 
     def _steps(self) -> Iterator[Track]:
@@ -140,7 +140,7 @@ class HostRows:
         if not steps:
             return
         texts = [str(step.number) if step.number is not None else shorten_name(step.name) for step in steps]
-        columns = Columns(
+        columns = RowEvents(
             *step_times(self.trace),
             np.arange(len(steps), dtype=np.int32),
             np.zeros(len(steps), np.int8),
@@ -170,7 +170,7 @@ class HostRows:
             return
         no_value = np.full(len(segments.start_ps), -1, np.int32)
         class_index = segments.class_index.astype(np.int8)
-        columns = Columns(segments.start_ps, segments.end_ps, no_value, class_index, no_value)
+        columns = RowEvents(segments.start_ps, segments.end_ps, no_value, class_index, no_value)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None
         yield track
@@ -203,18 +203,18 @@ class HostRows:
             track.head = replace(track.head, initially_shown=False)
         yield from tracks
 
-    def _thread_columns(self, index: int) -> Columns:
+    def _thread_columns(self, index: int) -> RowEvents:
         line = self.trace.lines[index]
         is_shown = ~self.hidden[self.trace.metadata_index[line.rows]]
         rows = np.flatnonzero(is_shown) + line.first
         parent = kernels.shown_parents(self.trace.parent, is_shown, line.first, len(rows))
         return self._columns(rows.astype(np.int32), parent)
 
-    def _columns(self, rows: Int32, parent: Int32) -> Columns:
+    def _columns(self, rows: Int32, parent: Int32) -> RowEvents:
         trace = self.trace
         start = trace.start_ps[rows]
         name = self.names.of_metadata[trace.metadata_index[rows]]
-        return Columns(start, start + trace.duration_ps[rows], name, self.class_index[rows], rows, parent)
+        return RowEvents(start, start + trace.duration_ps[rows], name, self.class_index[rows], rows, parent)
 
     def _device(self, number: int, device: Device) -> Iterator[Track]:
         def head(name: str, kind: TimelineRowKind, label: str) -> RowHead:
@@ -247,14 +247,14 @@ class HostRows:
             columns.class_index = op_classes[self.trace.metadata_index[rows]]
             yield self._track(row_head, columns, index)
 
-    def _intervals(self, intervals: NestedIntervals, op_classes: Int8 | None) -> Columns:
+    def _intervals(self, intervals: NestedIntervals, op_classes: Int8 | None) -> RowEvents:
         class_index = (
             np.zeros(len(intervals), np.int8)
             if op_classes is None
             else op_classes[self.trace.metadata_index[intervals.row]]
         )
         name = texts_of_events(self.names.of_string, intervals.name)
-        return Columns(
+        return RowEvents(
             np.ascontiguousarray(intervals.start_ps),
             np.ascontiguousarray(intervals.end_ps),
             name,

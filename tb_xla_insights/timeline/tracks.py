@@ -155,7 +155,7 @@ def lane_index(lane: Lane, event: int) -> int | None:
 
 
 @dataclass
-class Columns:
+class RowEvents:
     """A row's events before they are assigned to lanes, sorted by start; starts and ends in ps from the session's
     start. Parents (indices, -1: none) precede their children; the column is empty if no event has one."""
 

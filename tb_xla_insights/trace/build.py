@@ -23,9 +23,9 @@ from tb_xla_insights.trace.flows import pair_flows
 from tb_xla_insights.trace.model import Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
 from tb_xla_insights.trace.plane_devices import plane_devices
+from tb_xla_insights.trace.recorded_waits import extend_waits
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
-from tb_xla_insights.trace.waits import extend_waits
 from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read_xspace import XSpace

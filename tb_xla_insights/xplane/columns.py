@@ -64,7 +64,7 @@ class Piece:
 
 
 @dataclass
-class Line:
+class EncodedLine:
     """One line of a plane: its file range, the fields of its header, and its pieces. Times of its events count from
     `timestamp_ns`."""
 
@@ -87,7 +87,7 @@ class Line:
         return sum(piece.count for piece in self.pieces)
 
 
-class Columns:
+class DecodedColumns:
     """The columns of all events of a file. Bit c of `stats` says that the event has requested stat c."""
 
     def __init__(self, events: int) -> None:
@@ -157,7 +157,7 @@ class StatColumns(dict[str, StatColumn]):
 def stat_columns(
     bits: NDArray[np.uint32], pieces: Sequence[Piece], number_names: Sequence[str], text_names: Sequence[str]
 ) -> StatColumns:
-    """The stats of all events, from the bits in `Columns.stats` and the pieces' values, which are released."""
+    """The stats of all events, from the bits in `DecodedColumns.stats` and the pieces' values, which are released."""
     names = [*number_names, *text_names]
     parts: dict[int, list[NDArray[Any]]] = {}
     for piece in pieces:

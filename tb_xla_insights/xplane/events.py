@@ -27,7 +27,7 @@ from tb_xla_insights.xplane.codes import (
     UNKNOWN,
     UNSIGNED,
 )  # fmt: skip
-from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrow_ints
+from tb_xla_insights.xplane.columns import DecodedColumns, EncodedLine, Piece, PlaneTables, narrow_ints
 from tb_xla_insights.xplane.kernels import EventColumns, count_events, decode_events
 
 WINDOW_BYTES = 1 << 20
@@ -40,7 +40,7 @@ MAX_MISMATCHES = 1 << 12
 """How many stat values of an unexpected type one kernel call may leave for Python."""
 
 
-def cut_into_pieces(source: Source, line: Line) -> None:
+def cut_into_pieces(source: Source, line: EncodedLine) -> None:
     """Cuts a line between its fields into pieces of about `PIECE_BYTES`. Their counts of events are upper limits, since
     damage inside events shows only when they are decoded."""
     window = np.zeros(min(WINDOW_BYTES, line.end - line.start) + PADDING, np.uint8)
@@ -80,7 +80,7 @@ class Decoder:
     def __init__(
         self,
         source: Source,
-        columns: Columns,
+        columns: DecodedColumns,
         number_stats: int,
         text_stats: int,
         intern: Callable[[bytes], int],
@@ -102,7 +102,7 @@ class Decoder:
     def decode(
         self,
         tables: PlaneTables,
-        line: Line,
+        line: EncodedLine,
         piece: Piece,
         progress: Callable[[int], None],
         should_stop: Callable[[], bool],
@@ -143,7 +143,7 @@ class Decoder:
     def _decode_window(
         self,
         tables: PlaneTables,
-        line: Line,
+        line: EncodedLine,
         piece: Piece,
         offset: int,
         size: int,

@@ -15,9 +15,9 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.xplane.columns import (
-    Columns,
+    DecodedColumns,
+    EncodedLine,
     EventOffsets,
-    Line,
     Piece,
     PlaneTables,
     StatColumns,
@@ -63,7 +63,7 @@ class XPlane:
     stats: dict[str, StatValue]
     stat_names: dict[int, str]
     event_metadata: list[EventMetadata]
-    lines: list[Line]
+    lines: list[EncodedLine]
     first_metadata: int = 0
 
 
@@ -153,7 +153,8 @@ class _Reader:
             )
             raise InputError(f"{source.path}: {describe_wrong_format(source) or message}")
         lines = [
-            [Line(start, start + length) for start, length in plane_ranges[3]] for plane_ranges in ranges
+            [EncodedLine(start, start + length) for start, length in plane_ranges[3]]
+            for plane_ranges in ranges
         ]
         # Counting releases the interpreter's lock to the thread that imports protobuf and reads metadata.
         count_tasks = [
@@ -186,12 +187,12 @@ class _Reader:
         if message:
             raise InputError(f"{self.source.path}: {message}")
 
-    def _decode_events(self) -> Columns:
+    def _decode_events(self) -> DecodedColumns:
         """Decodes the lines of all planes, piece by piece, on at most one thread per processor."""
         first = 0
         for piece in self._pieces():
             piece.first, first = first, first + piece.count
-        columns = Columns(first)
+        columns = DecodedColumns(first)
         planes = zip(self.planes, self.tables, strict=True)
         tasks = [
             (tables, line, piece) for plane, tables in planes for line in plane.lines for piece in line.pieces
@@ -231,7 +232,7 @@ class _Reader:
             self._bytes_read += count
             self._progress_callback(self._bytes_read)
 
-    def _number_metadata(self, columns: Columns) -> None:
+    def _number_metadata(self, columns: DecodedColumns) -> None:
         """Numbers event metadata across all planes, including ids that occur only in events."""
         first = 0
         for plane, tables in zip(self.planes, self.tables, strict=True):
@@ -286,11 +287,11 @@ class _Reader:
         self._collect_ranges(start, end, ranges, f" in plane {number}")
         return ranges
 
-    def _read_planes(self, ranges: list[_FieldRanges], lines: list[list[Line]]) -> None:
+    def _read_planes(self, ranges: list[_FieldRanges], lines: list[list[EncodedLine]]) -> None:
         for plane_ranges, plane_lines in zip(ranges, lines, strict=True):
             self._read_plane(plane_ranges, plane_lines)
 
-    def _read_plane(self, ranges: _FieldRanges, lines: list[Line]) -> None:
+    def _read_plane(self, ranges: _FieldRanges, lines: list[EncodedLine]) -> None:
         name = text_of(self.source.read(*ranges[2][-1]).tobytes()) if ranges[2] else ""
         location = f" in plane {name or len(self.planes)}"
         # The event metadata of this plane are the compiled programs: hundreds of megabytes that are seldom needed.

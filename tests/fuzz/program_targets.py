@@ -11,7 +11,7 @@ from fuzz.change import change_message, damage_bytes
 from fuzz.target import Limits, Target, checks_input
 from fuzz.tree import encode, root
 
-from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+from tb_xla_insights.analysis.propagation.hlo_scopes import ProgramOrigins
 from tb_xla_insights.xplane.hlo import read_module
 from tb_xla_insights.xplane.program_digests import digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
@@ -30,7 +30,7 @@ def _module(data: bytes) -> HloModule:
 @checks_input(_module)
 def check_program(module: HloModule, _: Random) -> Iterator[str]:
     """Checks that the origin and the amounts of every instruction are known or reported as unknown."""
-    program = Program(module, frozenset(("forward", "a")))
+    program = ProgramOrigins(module, frozenset(("forward", "a")))
     assert "" not in program.working_scopes()
     for computation in module.computations:
         for instruction in computation.instructions:

@@ -18,7 +18,7 @@ from fuzz.tree import Node, NotAMessageError, encode, message, parse, root, text
 from rich.console import Console
 from sums import check_sums
 
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.report_text import print_report

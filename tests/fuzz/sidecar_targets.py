@@ -15,13 +15,13 @@ from fuzz.change import damage_bytes
 from fuzz.session_targets import printer, valid_session
 from fuzz.target import Limits, Target, check_refusal, scratch
 
-from tb_xla_insights.analysis.sidecars import RECORD_FILE
+from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import SessionSteps, read_pairs
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.sidecars import read_sidecars
+from tb_xla_insights.report.sidecar_files import read_sidecars
 from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -23,7 +23,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.respond import Application, get
-from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
@@ -115,7 +115,7 @@ def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
     files = SessionFiles("session", session.path, ())
     loaded = LoadedHosts(files, SessionView(session), Timeline(session))
     listing = cast(Listing, _Listing(files))
-    routes = Routes(listing, Store(listing, lambda _: OpenedSession(loaded))).gets()
+    routes = Handlers(listing, Store(listing, lambda _: OpenedSession(loaded))).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
     valid = valid_values(head)
     if pick.random() < 0.3:

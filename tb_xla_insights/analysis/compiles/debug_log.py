@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
 from tb_xla_insights.analysis.names import number_distinct
-from tb_xla_insights.analysis.sidecars import DebugLogBlock
+from tb_xla_insights.analysis.sidecar_contents import DebugLogBlock
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.model import Trace
 

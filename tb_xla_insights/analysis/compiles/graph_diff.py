@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.parameter_diff import (
-    Difference,
     ParameterChange,
+    ParameterDifference,
     differences_of,
     parameter_change,
 )
@@ -54,7 +54,7 @@ class Nearest:
 
     module: str
     program_id: int
-    differences: list[Difference]
+    differences: list[ParameterDifference]
     equal_count: int
     slices: tuple[tuple[str, str], ...] = ()
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest
-from tb_xla_insights.analysis.compiles.parameter_diff import Difference
+from tb_xla_insights.analysis.compiles.parameter_diff import ParameterDifference
 from tb_xla_insights.text.english import join_words
 from tb_xla_insights.text.units import count
 
@@ -36,7 +36,7 @@ def difference_text(diff: GraphDiff) -> str | None:
     return f"{changes_text(differences)}, {proportion} {verb} from {nearest}"
 
 
-def changes_text(differences: list[Difference]) -> str:
+def changes_text(differences: list[ParameterDifference]) -> str:
     """Returns, for example, `s64[4,16] became s64[4,24] (parameters 12 and 17), f32[8] is new (parameter 3)`; the
     change that most parameters have in common comes first."""
     indices: dict[tuple[str | None, str | None], list[int]] = defaultdict(list)

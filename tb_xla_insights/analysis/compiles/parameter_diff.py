@@ -21,7 +21,7 @@ _SHAPE = re.compile(r"(\w+)\[((?:\d{1,18}(?:,\d{1,18})*)?)\]", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Difference:
+class ParameterDifference:
     """A parameter that differs: its shape (such as `s64[4,16]`) in the nearest graph and in the compiled one, None in
     the graph that has no such parameter. `index`: its position in the compiled graph; in the nearest graph if the
     compiled one lacks it."""
@@ -31,21 +31,21 @@ class Difference:
     after: str | None
 
 
-def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Difference]:
+def differences_of(before: Sequence[str], after: Sequence[str]) -> list[ParameterDifference]:
     """Returns the parameters in which two graphs differ. Parameters correspond by position if both graphs have the same
     number of them; otherwise, sequences of equal parameters are aligned."""
     if len(before) == len(after) or max(len(before), len(after)) > _MAX_ALIGNED_PARAMETERS:
         pairs = enumerate(zip_longest(before, after))
-        return [Difference(index, old, new) for index, (old, new) in pairs if old != new]
-    differences: list[Difference] = []
+        return [ParameterDifference(index, old, new) for index, (old, new) in pairs if old != new]
+    differences: list[ParameterDifference] = []
     for operation, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if operation != "equal":
             for offset, (old, new) in enumerate(zip_longest(before[i:i_end], after[j:j_end])):
-                differences.append(Difference(i + offset if new is None else j + offset, old, new))
+                differences.append(ParameterDifference(i + offset if new is None else j + offset, old, new))
     return differences
 
 
-def parameter_change(differences: Sequence[Difference]) -> ParameterChange:
+def parameter_change(differences: Sequence[ParameterDifference]) -> ParameterChange:
     """Returns how graphs differ whose parameters differ."""
     shapes = [(_array_shape(diff.before), _array_shape(diff.after)) for diff in differences]
     if any(before is None or after is None for before, after in shapes):

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.finding import Code, Finding, Findings, Window
+from tb_xla_insights.analysis.findings.finding import Code, Finding, Findings, ShownWindow
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host_code import host_code
 from tb_xla_insights.analysis.findings.host_pause import host_pause
@@ -31,10 +31,10 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.host.script_frames import code_within
-from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import Trace
 
-__all__ = ["Finding", "Findings", "Window", "explained_findings", "find_findings"]
+__all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_findings"]
 
 _FINDERS = (
     late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,

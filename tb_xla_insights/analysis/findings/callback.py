@@ -15,7 +15,12 @@ from tb_xla_insights.analysis.delays.callbacks import (
     find_callbacks,
 )
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -42,7 +47,7 @@ def host_callback(facts: Facts) -> Finding | None:
     waits: list[Intervals] = []
     kind_times, frame_times_of_kind = Counter[str](), defaultdict[str, Counter[Frame]](Counter)
     rows_of_kind = defaultdict[str, list[Int32]](list)
-    windows: list[Window] = []
+    windows: list[ShownWindow] = []
     steps, launches_with_callbacks = set[int](), np.zeros(0, np.intp)
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
@@ -63,7 +68,7 @@ def host_callback(facts: Facts) -> Finding | None:
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
         launches_with_callbacks = np.union1d(launches_with_callbacks, launches.runs.launch[run[run >= 0]])
         windows += [
-            Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
+            ShownWindow(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in callbacks.op.tolist()
         ]
     if not count:

@@ -38,7 +38,7 @@ from tb_xla_insights.analysis.findings.compile_texts import (
     where_text,
 )
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, longest_windows
+from tb_xla_insights.analysis.findings.finding import Finding, ShownWindow, longest_windows
 from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -140,7 +140,9 @@ def recompilation(facts: Facts) -> Finding | None:
             "cause": debug_cause.get("cause"),
             "frame": frame,
         },
-        longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
+        longest_windows(
+            ShownWindow(compilation.start_ps, compilation.end_ps) for compilation in compilations
+        ),
         "once" if len(steps) == 1 or count == 1 else facts.frequency_of(steps),
         fix,
         waits_for=Phrase("a compilation", f" {when}") if count == 1 else Phrase("compilations"),

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
     Finding,
-    Window,
+    ShownWindow,
     first_fitting_title,
     longest_windows,
 )
@@ -193,9 +193,9 @@ def _intervals(trace: Trace, device: int, copies: _Copies) -> Intervals:
     return union(intervals.start_ps, intervals.end_ps, copies.is_copy[find_ops(trace).devices[device].key])
 
 
-def _windows(trace: Trace, times: list[Intervals]) -> list[Window]:
+def _windows(trace: Trace, times: list[Intervals]) -> list[ShownWindow]:
     return longest_windows(
-        Window(start, end, device.id)
+        ShownWindow(start, end, device.id)
         for device, intervals in zip(trace.devices, times, strict=True)
         for start, end in zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
     )

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import (
     Finding,
     Frequency,
-    Window,
+    ShownWindow,
     first_fitting_title,
     longest_windows,
 )
@@ -132,11 +132,11 @@ def _loaders_text(facts: Facts, frequency: Frequency | None, fix: Fix) -> str:
     return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
-def _infeed_windows(trace: Trace) -> list[Window]:
+def _infeed_windows(trace: Trace) -> list[ShownWindow]:
     """The longest waits of devices in infeed."""
     waits_by_device = [(device.id, infeed_waits(trace, index)) for index, device in enumerate(trace.devices)]
     return longest_windows(
-        Window(start, end, id_)
+        ShownWindow(start, end, id_)
         for id_, waits in waits_by_device
         for start, end in zip(waits.start_ps.tolist(), waits.end_ps.tolist(), strict=True)
     )

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.findings.finding import (
     MAX_WINDOWS,
     OWN_WORK,
     Finding,
-    Window,
+    ShownWindow,
     first_fitting_title,
     longest_windows,
 )
@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import COLLECTIVE_KINDS, collective_kind, opcode
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.steps.table import device_busy_ps
+from tb_xla_insights.analysis.steps.step_table import device_busy_ps
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union_all
@@ -61,7 +61,7 @@ def device_stalls(facts: Facts) -> Finding | None:
     )
     awaited_text = join_words([op.removesuffix("-done") for op in long_ops]) or name
     windows = (
-        Window(start, end, device.id)
+        ShownWindow(start, end, device.id)
         for device, intervals in stalls_by_device
         for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
@@ -156,7 +156,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
             exposed_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.exposed_ps[is_kind].sum())
         most_exposed = np.argsort(-collectives.exposed_ps, kind="stable")[:MAX_WINDOWS]
         windows += [
-            Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
+            ShownWindow(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in collectives.op[most_exposed].tolist()
         ]
     kinds = [kind for kind, time in exposed_by_kind.most_common() if time >= INFO_SHARE * cost]

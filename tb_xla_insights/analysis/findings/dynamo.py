@@ -13,7 +13,12 @@ from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated
 from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.compile_costs import LATER_RUNS, slow_first_runs
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES
 from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
@@ -23,7 +28,7 @@ from tb_xla_insights.analysis.findings.locations import (
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.analysis.sidecar_contents import Guard
 from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import union, union_all
@@ -140,7 +145,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
             "limit": next((guard.limit for guard in facts.sidecars.guards if guard.limit), None),
             "idle_ps": cost,
         },
-        longest_windows(map(Window, work.start_ps.tolist(), work.end_ps.tolist())),
+        longest_windows(map(ShownWindow, work.start_ps.tolist(), work.end_ps.tolist())),
         facts.frequency_of(steps),
         fix if len(work) else None,
         waits_for=Phrase("torch.compile", ", which compiles again"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.delays.pauses import pause_times
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, Window
+from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, ShownWindow
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
 from tb_xla_insights.analysis.idle.in_steps import device_time, devices_with_work
@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import Metrics, Sidecars
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
@@ -158,10 +158,10 @@ class Facts:
         times = [device_time(self.trace, index) for index in devices_with_work(self.trace)]
         return sum(int(device.by_class_ps[:, columns].sum()) for device in times) // max(1, self.core_steps)
 
-    def gap_windows(self, taken_ps: Int64) -> list[Window]:
+    def gap_windows(self, taken_ps: Int64) -> list[ShownWindow]:
         """The gaps from which a finding takes most time; `taken_ps` per gap, as `Ledger.take` returns it."""
         largest = np.argsort(-taken_ps, kind="stable")[:MAX_WINDOWS].tolist()
-        return [Window(*self.ledger.window(gap)) for gap in largest if taken_ps[gap]]
+        return [ShownWindow(*self.ledger.window(gap)) for gap in largest if taken_ps[gap]]
 
     def affected_steps(self, taken_ps: Int64) -> set[int]:
         """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly

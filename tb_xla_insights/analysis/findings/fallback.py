@@ -6,7 +6,12 @@ import numpy as np
 
 from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.graphs import CUT_CLASSES, describe_cuts, merging_fix
 from tb_xla_insights.analysis.findings.locations import enclosing_paths, most_common
 from tb_xla_insights.analysis.findings.round_trips import round_trips
@@ -36,7 +41,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     paths = enclosing_paths(trace, early.annotation[trips].tolist())
     path = most_common(paths)
     syncs = find_launches(trace).sync[early.launch[trips]]
-    windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[sent_back[trips]].tolist())
+    windows = map(ShownWindow, trace.start_ps[syncs].tolist(), trace.end_ps[sent_back[trips]].tolist())
     inside = f" in {describe_cuts(trace, paths).location}" if path else ""
     if operators:
         frequent = sorted(operators, key=lambda name: -operators[name])[:3]

@@ -31,7 +31,7 @@ MAX_TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True)
-class Window:
+class ShownWindow:
     """A time range in which a finding can be seen; `device` is None for one on the host."""
 
     start_ps: int
@@ -95,7 +95,7 @@ class Finding:
     advice: str
     cost_ps: int
     evidence: dict[str, Any]
-    windows: list[Window] = field(default_factory=list)
+    windows: list[ShownWindow] = field(default_factory=list)
     recurs: Frequency | None = None
     fix: Fix | None = None
     gain: float | None = None
@@ -171,7 +171,7 @@ class Findings:
         return {"findings": [finding.as_json(step_ps) for finding in self.found], "mistakes": self.mistakes}
 
 
-def longest_windows(windows: Iterable[Window]) -> list[Window]:
+def longest_windows(windows: Iterable[ShownWindow]) -> list[ShownWindow]:
     return sorted(windows, key=lambda window: (window.start_ps - window.end_ps, window.start_ps))[
         :MAX_WINDOWS
     ]

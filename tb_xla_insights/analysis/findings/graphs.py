@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
 from tb_xla_insights.analysis.delays.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
     most_common,
@@ -120,7 +125,7 @@ def early_sync(facts: Facts) -> Finding | None:
             "device_ps": int(early.device_ps.sum()),
             "idle_ps": cost,
         },
-        longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
+        longest_windows(map(ShownWindow, trace.start_ps[syncs].tolist(), ends.tolist())),
         frequency,
         merging_fix(trace, early, np.arange(count), last_row),
         waits_for=Phrase(

@@ -8,7 +8,12 @@ import numpy as np
 
 from tb_xla_insights.analysis.delays.pauses import Pause, find_pauses, times_of
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.locations import step_numbers, steps_text
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -71,7 +76,7 @@ def host_pause(facts: Facts) -> Finding | None:
                 for pause in pauses
             ]
         },
-        longest_windows(Window(pause.start_ps, pause.end_ps) for pause in pauses),
+        longest_windows(ShownWindow(pause.start_ps, pause.end_ps) for pause in pauses),
         "once" if len(steps) == 1 else "some_steps",
         _fix(facts.trace, times_of(pauses)),
         waits_for=held_up if main.name else Phrase(UNSHOWN_HOST),

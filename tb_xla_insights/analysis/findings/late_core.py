@@ -7,7 +7,12 @@ from collections import Counter
 import numpy as np
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.idle.barriers import find_barriers
 from tb_xla_insights.analysis.idle.idle_time import clock_error_ps
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -85,7 +90,7 @@ def late_core(facts: Facts) -> Finding | None:
             "enqueued_later_ps": int(later_ps.sum()),
         },
         longest_windows(
-            Window(
+            ShownWindow(
                 int(barriers.start_ps[row]), int(barriers.end_ps[row]), trace.devices[barriers.device[row]].id
             )
             for row in chosen.tolist()

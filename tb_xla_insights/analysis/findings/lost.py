@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.propagation.annotations_report import capture_coverage, reported_lost
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
@@ -95,7 +100,7 @@ def _some_names(names: list[str]) -> str:
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
 
-def _windows(trace: Trace, paths: set[str]) -> list[Window]:
+def _windows(trace: Trace, paths: set[str]) -> list[ShownWindow]:
     """The longest annotation of each of some paths, at most MAX_WINDOWS, the longest first."""
     host = host_annotations(trace)
     windows = []
@@ -103,5 +108,5 @@ def _windows(trace: Trace, paths: set[str]) -> list[Window]:
         if path in paths:
             rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])
-            windows.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))
+            windows.append(ShownWindow(int(trace.start_ps[row]), int(trace.end_ps[row])))
     return longest_windows(windows)

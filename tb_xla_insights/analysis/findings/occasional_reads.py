@@ -12,7 +12,12 @@ from tb_xla_insights.analysis.delays.early_executions import (
     reads_report,
 )
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Window, first_fitting_title, longest_windows
+from tb_xla_insights.analysis.findings.finding import (
+    Finding,
+    ShownWindow,
+    first_fitting_title,
+    longest_windows,
+)
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.findings.locations import (
     enclosing_paths,
@@ -96,7 +101,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
             "waits": len(waits),
         },
         longest_windows(
-            Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
+            ShownWindow(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
         ),
         frequency,
         Fix(

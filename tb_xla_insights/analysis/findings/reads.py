@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.delays.early_executions import (
     reads_report,
 )
 from tb_xla_insights.analysis.findings.facts import Facts
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency, Window, longest_windows
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency, ShownWindow, longest_windows
 from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.host.classes import host_class_segments
@@ -92,7 +92,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
         {key: value for key, value in read_report.items() if key != "most_steps"}
         | {"waits": wait_report["waits"], "steps_with_waits": wait_report["steps_with_waits"]},
         longest_windows(
-            Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
+            ShownWindow(int(trace.start_ps[row]), int(trace.end_ps[row]))
             for row in _read_and_wait_rows(trace, reads, waits)
         ),
         frequency,

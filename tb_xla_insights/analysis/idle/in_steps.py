@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DeviceTime:
+class DeviceTimeOfSteps:
     """One device's time in each whole step of its host; in the device's span if the host has no steps.
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is the sum of `by_class_ps` (a column per class) and `small_ps` (gaps
@@ -49,7 +49,7 @@ class DeviceTime:
 
 
 @memoised
-def device_time(trace: Trace, index: int) -> DeviceTime:
+def device_time(trace: Trace, index: int) -> DeviceTimeOfSteps:
     """Returns what one device (an index into the trace's devices) did during the whole steps, whichever step launched
     its work."""
     device = trace.devices[index]
@@ -60,7 +60,7 @@ def device_time(trace: Trace, index: int) -> DeviceTime:
     idle_by_class = class_times_inside(idle_class_segments(trace, index), counted, start, end)
     span_start, span_end = np.array([device.span_ps], np.int64).T.copy()
     in_span_ps = covered_times(span_start, span_end, start, end)
-    return DeviceTime(
+    return DeviceTimeOfSteps(
         end - start,
         work_ps,
         covered_times(stalled.start_ps, stalled.end_ps, start, end),

@@ -98,7 +98,7 @@ def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
     return Origin(state, [(scope, 1)] if scope else [], op_name=op_name)
 
 
-class Program:
+class ProgramOrigins:
     """One module, and the origins of its instructions. `names`: the names of the user's annotations; `with_shapes`:
     whether origins include shapes and bytes.
 

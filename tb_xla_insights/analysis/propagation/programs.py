@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+from tb_xla_insights.analysis.propagation.hlo_scopes import ProgramOrigins
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic, InputError
@@ -60,7 +60,7 @@ class ProgramReader:
         if self._source is not None:
             self._source.close()
 
-    def program(self, id_: str) -> Program | None:
+    def program(self, id_: str) -> ProgramOrigins | None:
         """The program with an id; None if it could not be read, which is recorded for `diagnostics`."""
         location = self._trace.programs.get(int(id_))
         if location is None:
@@ -77,9 +77,9 @@ class ProgramReader:
         if id_ in self._modules and module.name and module.name != self._modules[id_]:
             self._record_problem("belong to other programs", id_)
             return None
-        return Program(module, self._names, self._with_shapes)
+        return ProgramOrigins(module, self._names, self._with_shapes)
 
-    def collect(self, id_: str, program: Program) -> None:
+    def collect(self, id_: str, program: ProgramOrigins) -> None:
         """Collects the scopes, frames and copies of a program, so that the program itself can be freed."""
         self.working_scopes |= program.working_scopes()
         self.frames[id_] = Frames(program.module.stack_frame_index)

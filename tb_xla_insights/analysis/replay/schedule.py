@@ -64,7 +64,7 @@ class HostWork:
 
 
 @dataclass(frozen=True)
-class DeviceWork:
+class DeviceRuns:
     """The devices' work, a row per run, sorted by the segment that launches it, then by start.
 
     `run`: index into Launches.runs. `launch`: the run's launch. `segment`: the segment of the host's work at whose end
@@ -89,7 +89,7 @@ class Schedule:
     it."""
 
     host: HostWork
-    work: DeviceWork
+    work: DeviceRuns
     device_free_ps: Int64
 
 
@@ -199,7 +199,7 @@ def _as_waits(intervals: Intervals) -> Segments:
     )
 
 
-def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> DeviceWork:
+def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> DeviceRuns:
     """The work of some runs (indices into Launches.runs). `segment`: per launch, the segment at whose end it is;
     `launch_ps`: when it was first enqueued. A run was ready when it was enqueued if its device was busy then, and
     when it began if its device was idle."""
@@ -210,12 +210,12 @@ def _device_work(launches: Launches, run: NDArray[np.intp], segment: Int32, laun
     is_queued = free > enqueue
     ready = np.where(is_queued, enqueue, start) - launch_ps[launch]
     pause = np.where(is_queued, start - np.where(is_queued, free, start), 0)
-    return DeviceWork(
+    return DeviceRuns(
         run.astype(np.int32), launch, segment[launch], ready, pause, runs.duration_ps[run], runs.device[run]
     )
 
 
-def _host_work(trace: Trace, cuts: _Cuts, work: DeviceWork) -> HostWork:
+def _host_work(trace: Trace, cuts: _Cuts, work: DeviceRuns) -> HostWork:
     """The host's segments. The wait at a segment's end is for the last run that ended before the wait did, if the run
     ended during the wait and was launched at the end of an earlier segment."""
     waits, run_end = _waits(trace), find_launches(trace).runs.end_ps[work.run]
@@ -253,7 +253,7 @@ class ReplayTimes(NamedTuple):
     wait_ps: Int64
 
 
-def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: DeviceWork) -> ReplayTimes:
+def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: DeviceRuns) -> ReplayTimes:
     """Replays the schedule with other host work (a sum per segment), waits and device work."""
     order = np.argsort(work.segment, kind="stable").astype(np.int32)
     first = np.searchsorted(work.segment[order], np.arange(len(host_ps) + 1)).astype(np.int64)

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.schedule import (
-    DeviceWork,
+    DeviceRuns,
     HostWork,
     ReplayTimes,
     Schedule,
@@ -162,7 +162,7 @@ def _removed_inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
     return removed_of_run
 
 
-def _merge_targets(trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _merge_targets(trace: Trace, work: DeviceRuns, is_merged: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Per run, its own index, or for a merged run, that of the run it becomes part of: the next unmerged run on its
     device if the same step launched it."""
     step = find_launches(trace).step[work.launch]
@@ -176,8 +176,8 @@ def _merge_targets(trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_])
 
 
 def _remaining_device_work(
-    trace: Trace, work: DeviceWork, is_merged: NDArray[np.bool_], fixes: Sequence[Fix]
-) -> DeviceWork:
+    trace: Trace, work: DeviceRuns, is_merged: NDArray[np.bool_], fixes: Sequence[Fix]
+) -> DeviceRuns:
     """The devices' remaining work; runs with `is_merged` are launched with the runs that they become part of."""
     target = _merge_targets(trace, work, is_merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
@@ -203,7 +203,7 @@ def _remaining_device_work(
     )
 
 
-def _is_launched_by(work: DeviceWork, launches: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
+def _is_launched_by(work: DeviceRuns, launches: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
     """Per run, whether one of some launches launched it."""
     if not any(map(len, launches)):
         return np.zeros(len(work.launch), np.bool_)
@@ -339,7 +339,7 @@ def _min_serial_ps(
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
-def _busiest_device_ps(trace: Trace, work: DeviceWork, device_ps: Int64) -> int:
+def _busiest_device_ps(trace: Trace, work: DeviceRuns, device_ps: Int64) -> int:
     """How long the busiest device works for the steps if its runs take `device_ps`. Time in which runs overlap counts
     once."""
     runs = find_launches(trace).runs

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tb_xla_insights.analysis.sidecars import (
+from tb_xla_insights.analysis.sidecar_contents import (
     DESCRIPTION_FILE,
     RECORD_FILE,
     GraphBreaks,

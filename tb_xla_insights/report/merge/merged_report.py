@@ -17,20 +17,20 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA_VERSION
+from tb_xla_insights.report.host_summary import HostSummary
 from tb_xla_insights.report.merge import small_keys
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
 from tb_xla_insights.report.merge.findings import merge_findings
+from tb_xla_insights.report.merge.plain_keys import merge_devices, merge_environments, merge_heads
 from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted_finding
 from tb_xla_insights.report.merge.sidecars import MergedSidecars
 from tb_xla_insights.report.merge.stragglers import with_host_comparison
-from tb_xla_insights.report.merge.summary import merge_devices, merge_environments, merge_heads
 from tb_xla_insights.report.merge.tables import (
     HostKey,
     MergedGaps,
     Row,
 )
 from tb_xla_insights.report.step_rows import StepRows
-from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.schema.annotations import Propagation
 from tb_xla_insights.schema.feeding import Collective
