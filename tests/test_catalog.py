@@ -96,6 +96,8 @@ def test_the_classes_and_their_order() -> None:
         ("$runner.py:63 _prepare_inputs", "python"),
         ("$api.py:63 sample_batch", "python"),  # a file of JAX
         ("$random.py:63 sample_batch", "python"),  # of the standard library
+        ("$<frozen importlib._bootstrap_external>:1131 get_data", "python"),
+        ("$my loader.py:12 next_batch", "input"),
         ("$queue.py:154 get", "wait"),
         ("$threading.py:637 wait", "wait"),
         ("$time sleep", "wait"),

@@ -231,7 +231,7 @@ class TestChangedGraphs:
             assert row["advice"] == advice.replace("new", "new in Training_Step", 1)
 
     def test_the_place_follows_the_graph(self) -> None:
-        advice = advise_unknown_change(location_text(None, "Training_Step"), "", variants=1)
+        advice = advise_unknown_change(location_text(None, None, "Training_Step"), "", variants=1)
         assert advice.startswith(
             "Find what is new in the graph (a last batch of another size, an evaluation, a branch) in Training_Step,"
         )
@@ -239,7 +239,7 @@ class TestChangedGraphs:
 
 class TestCompilingFunction:
     def function_of(self, *names: str) -> str | None:
-        """The compiling function of a compilation in events of these names, the outermost first."""
+        """The text of the compiling function of a compilation in events of these names, the outermost first."""
         tpu = Tpu()
         tpu.step(0, 900, 5)
         for depth, name in enumerate(names):
@@ -248,7 +248,8 @@ class TestCompilingFunction:
         tpu.launch(700, (710, 20), (750, 100), by="marker")
         trace = tpu.trace()
         [row] = find_compilations(trace).row.tolist()
-        return compiling_function(trace, row)
+        frame = compiling_function(trace, row)
+        return frame and frame.text
 
     def test_without_python_functions(self) -> None:
         assert self.function_of("PjitFunction(f)") is None

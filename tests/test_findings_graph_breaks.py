@@ -6,8 +6,8 @@ import pytest
 from launching import Tpu
 from loops import STEP, findings, loop
 
-from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, Sidecars
-from tb_xla_insights.schema.texts import GraphBreak
+from tb_xla_insights.analysis.sidecar_contents import GraphBreak, GraphBreaks, Sidecars
+from tb_xla_insights.catalog.frames import Frame
 
 
 def compiled(graphs: int) -> Tpu:
@@ -101,7 +101,7 @@ class TestGraphBreaks:
     def test_dynamos_explanation_decides(self) -> None:
         no_breaks = Sidecars(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
         assert "graph_breaks" not in findings(compiled(4).trace(), no_breaks)
-        reason: GraphBreak = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
+        reason = GraphBreak("Tensor.item()", Frame("forward", "train.py", 9))
         finding = findings(compiled(2).trace(), Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
             "graph_breaks"
         ]
@@ -115,9 +115,9 @@ class TestGraphBreaks:
         assert finding.step_if_fixed_ps is None
 
     def test_reason_and_place_are_those_of_one_break(self) -> None:
-        reasons: list[GraphBreak] = [
-            {"reason": "generic_jump", "place": None},
-            {"reason": "call_function print", "place": "train.py:22 in forward"},
+        reasons = [
+            GraphBreak("generic_jump"),
+            GraphBreak("call_function print", Frame("forward", "train.py", 22)),
         ]
         sidecars = Sidecars(breaks=GraphBreaks("d.txt", 3, 2, reasons))
         detail = findings(compiled(2).trace(), sidecars)["graph_breaks"].detail

@@ -14,11 +14,12 @@ from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
 from tb_xla_insights.analysis.sidecar_contents import (
     NO_SIDECARS,
     DebugLogBlock,
+    GraphBreak,
     GraphBreaks,
     Metrics,
     Sidecars,
 )
-from tb_xla_insights.schema.texts import GraphBreak
+from tb_xla_insights.catalog.frames import Frame
 
 
 def cut(read: bool = True) -> Tpu:
@@ -221,10 +222,7 @@ class TestSyncEveryStep:
         advice = findings(tpu.trace())["sync_every_step"].advice
         assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
         assert "out of Training_Step/forward (" in advice
-        reason: GraphBreak = {
-            "reason": "Unsupported Tensor.item() call",
-            "place": "train.py:9 in forward",
-        }
+        reason = GraphBreak("Unsupported Tensor.item() call", Frame("forward", "train.py", 9))
         sidecars = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
         advice = findings(tpu.trace(), sidecars)["sync_every_step"].advice
         assert "out of Training_Step/forward at train.py:9 (" in advice
@@ -306,6 +304,10 @@ class TestSyncEveryStep:
                 ".item() (step at train.py:7)",
             ),
             (["$api.py:9 block_until_ready"], "jax.block_until_ready"),
+            (
+                ["$train.py:7 step", "$model.py:2 <lambda>", "$numeric.py:9 isclose", "$numpy asarray"],
+                "np.asarray() (<lambda> at model.py:2)",
+            ),
         ],
     )
     def test_the_call_that_waits_is_named_as_far_as_it_is_recorded(

@@ -12,7 +12,8 @@ from synthetic.hlo import Instruction
 from tb_xla_insights.analysis.propagation.hlo_scopes import STATES, Origin, ProgramOrigins
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.source import Frame, Frames
+from tb_xla_insights.analysis.propagation.source import Frames
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, StackFrameIndex
 
 A, B = "step.1/a.1/aten__mm", "step.1/b.2/aten__mm"
@@ -244,7 +245,7 @@ def frames() -> Frames:
 
 
 def test_frames_count_from_one_and_lead_outward() -> None:
-    inner, outer = Frame("/x/site-packages/torch/nn/linear.py", "forward", 134), Frame("train.py", "step", 85)
+    inner, outer = Frame("forward", "/x/site-packages/torch/nn/linear.py", 134), Frame("step", "train.py", 85)
     assert frames().stack(2) == [inner, outer]
     assert frames().stack(1) == [outer]
     assert frames().user_frame(2) == outer
@@ -278,7 +279,7 @@ def test_the_frame_in_the_users_code_is_outside_of_packages_and_the_standard_lib
             StackFrameIndex.StackFrame(file_location_id=1, parent_frame_id=1),
         ],
     )
-    assert Frames(index).user_frame(2) == Frame(user_file, "f", 1)
+    assert Frames(index).user_frame(2) == Frame("f", user_file, 1)
 
 
 def test_a_damaged_index_ends_the_stack() -> None:

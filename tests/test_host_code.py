@@ -31,7 +31,7 @@ def test_the_function_of_the_script_is_named_with_its_place() -> None:
     finding = findings(jax_loop("$train.py:12 augment", 500).trace())["host_code"]
     assert finding.title == "The device waits while the script runs augment (train.py:12)"
     (code,) = finding.code
-    assert (code.name, code.file, code.line, code.count) == ("augment", "train.py", 12, 5)
+    assert (code.name, code.frame.place, code.count) == ("augment", "train.py:12", 5)
     assert code.own_ps == 5 * 500 * US
     assert "augment (train.py:12) takes " in finding.detail
     # A larger batch would not help: the script's code often grows with it.
@@ -46,7 +46,7 @@ def test_a_blocking_call_is_a_wait_in_the_function_that_calls_it() -> None:
         tpu.on_main("$time sleep", i * STEP + 101, 498)
     finding = findings(tpu.trace())["host_code"]
     assert finding.title == "The device waits while the script waits in throttle"
-    assert finding.code[0].file == "train.py"
+    assert finding.code[0].frame.file == "train.py"
     assert finding.step_if_fixed_ps == (1000 - 498) * US
 
 
@@ -266,7 +266,7 @@ def test_real_captures(shared_traces: Path, name: str, id_: str, title: str) -> 
 def test_the_augmentation_of_a_real_script_is_named_by_file_and_line(shared_traces: Path) -> None:
     finding = findings(real_trace(shared_traces / "pairs/jx_augment_bad"))["host_code"]
     code = finding.code[0]
-    assert (code.name, code.file, code.line) == ("augment", "jaxalt.py", 64)
+    assert (code.name, code.frame.place) == ("augment", "jaxalt.py:64")
     assert code.own_ps == pytest.approx(12e9 * 14, rel=0.05)
 
 

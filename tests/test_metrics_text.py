@@ -176,7 +176,7 @@ class TestExplanation:
         parsed = parse_explain(EXPLAIN, "d.txt")
         assert parsed
         assert (parsed.graphs, parsed.breaks, parsed.ops, parsed.unread) == (3, 2, 18, [])
-        assert parsed.reasons == [
+        assert [row.as_json() for row in parsed.explained] == [
             {
                 "reason": "Unsupported Tensor.item() call",
                 "place": "train.py:73 in forward",
@@ -190,7 +190,7 @@ class TestExplanation:
         parsed = parse_explain(OLD_EXPLAIN)
         assert parsed
         assert (parsed.graphs, parsed.breaks, parsed.ops, parsed.unread) == (3, 2, 6, [])
-        assert parsed.reasons == [
+        assert [row.as_json() for row in parsed.explained] == [
             {"reason": "call_function BuiltinVariable(print)", "place": "t.py:16 in example"},
             {"reason": "generic_jump", "place": "t.py:17 in example"},
         ]
@@ -198,18 +198,18 @@ class TestExplanation:
     def test_several_explanations_in_one_file_add_up(self) -> None:
         parsed = parse_explain(EXPLAIN + "some text\n" + EXPLAIN)
         assert parsed
-        assert (parsed.graphs, parsed.breaks, len(parsed.reasons)) == (6, 4, 4)
+        assert (parsed.graphs, parsed.breaks, len(parsed.explained)) == (6, 4, 4)
 
     def test_a_place_is_the_programs_own(self) -> None:
         inside = "      <FrameSummary file /venv/site-packages/torch/nn/module.py, line 9 in _call>\n"
         parsed = parse_explain(EXPLAIN.replace("  Break Reason 2", f"{inside}  Break Reason 2"))
         assert parsed
-        assert parsed.reasons[0]["place"] == "train.py:73 in forward"
+        assert parsed.explained[0].place == "train.py:73 in forward"
 
     def test_a_cut_explanation_reports_missing_reasons(self) -> None:
         parsed = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
         assert parsed
-        assert (parsed.breaks, len(parsed.reasons)) == (2, 1)
+        assert (parsed.breaks, len(parsed.explained)) == (2, 1)
         assert [line.text for line in parsed.unread] == ["2 breaks, but only 1 reason"]
 
     def test_an_explanation_cut_before_its_reasons_reports_it(self) -> None:
@@ -237,4 +237,4 @@ def test_real_files(shared_traces: Path) -> None:
     assert (metrics.counters["UncachedCompile"], metrics.fallbacks()) == (6, {})
     explained = parse_explain((folder / "dynamo_explain.txt").read_text())
     assert explained
-    assert (explained.graphs, explained.breaks, explained.ops, explained.reasons) == (1, 0, 6, [])
+    assert (explained.graphs, explained.breaks, explained.ops, explained.explained) == (1, 0, 6, [])

@@ -8,30 +8,14 @@ import pytest
 from captures import capture, real_trace, thread
 
 from tb_xla_insights.analysis.host.script_frames import code_within, script_frames
-from tb_xla_insights.analysis.names import Function, parse_frame
 from tb_xla_insights.analysis.time.intervals import span_intervals
+from tb_xla_insights.catalog.frames import Frame, parse_frame
 from tb_xla_insights.trace.model import Trace
 
 
-def files(trace: Trace) -> set[str | None]:
-    functions = [parse_frame(trace.name(row)) for row in script_frames(trace).tolist()]
-    return {function.file for function in functions if function}
-
-
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [
-        ("$train.py:12 augment", Function("augment", "train.py", 12)),
-        ("$train.py:12 <listcomp>", Function("<listcomp>", "train.py", 12)),
-        ("$time sleep", Function("time.sleep")),
-        ("$builtins len", Function("len")),
-        ("$<unknown> acquire", Function("acquire")),
-        ("$<built-in method sleep of module object at 0x7f>", Function("sleep")),
-        ("forward", None),
-    ],
-)
-def test_names_of_frames(name: str, function: Function | None) -> None:
-    assert parse_frame(name) == function
+def files(trace: Trace) -> set[str]:
+    frames = [parse_frame(trace.name(row)) for row in script_frames(trace).tolist()]
+    return {frame.file for frame in frames if frame}
 
 
 def test_files_of_libraries_and_what_only_they_call_are_not_the_scripts() -> None:
@@ -65,7 +49,7 @@ def test_own_time_includes_libraries_but_not_other_functions_of_the_script() -> 
     assert [(row.place, row.own_ps, row.count) for row in code] == [
         ("augment (train.py:2)", 50, 1), ("step (train.py:1)", 20, 1), ("numpy.asarray (train.py:4)", 10, 1),
     ]  # fmt: skip
-    assert code[0].callee == Function("roll", "numeric.py", 3)
+    assert code[0].callee == Frame("roll", "numeric.py", 3)
 
 
 def test_without_a_frame_of_the_script_the_library_function_that_it_called_is_named() -> None:

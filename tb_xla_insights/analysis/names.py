@@ -13,29 +13,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
-_FRAME = re.compile(r"\$(?:(?P<file>[^:]+):(?P<line>\d{1,9})|(?P<module>\S+)) (?P<function>.+)")
-_BUILT_IN = re.compile(r"\$<built-in (?:method|function) (?P<function>\w+)\b.*>")
-_NO_MODULE = ("<unknown>", "builtins")
 _PROGRAM = re.compile(r"^(.*)\((-?\d{1,20})\)$", re.ASCII)
-
-
-class Function(NamedTuple):
-    """A Python function. `file` (without folders) and `line`, where it is defined, are None if not recorded, as of a
-    function that is not written in Python."""
-
-    name: str
-    file: str | None = None
-    line: int | None = None
-
-    @property
-    def is_anonymous(self) -> bool:
-        """Whether it is a `<lambda>`, or a part of a function such as `<listcomp>`."""
-        return self.name.startswith("<")
-
-    @property
-    def text(self) -> str:
-        """`next_batch at train.py:34`, or the name alone if the file is not recorded."""
-        return f"{self.name} at {self.file}:{self.line}" if self.file else self.name
 
 
 class ProgramName(NamedTuple):
@@ -49,25 +27,6 @@ def parse_program_name(text: str) -> ProgramName:
     """Parses the name of a module, such as `program(id)`."""
     match = _PROGRAM.match(text)
     return ProgramName(match[1], match[2]) if match else ProgramName(text, "")
-
-
-def parse_frame(name: str) -> Function | None:
-    """Parses the name of a Python frame, `$train.py:12 augment` or `$time sleep`; None for other names."""
-    if match := _BUILT_IN.fullmatch(name):
-        return Function(match["function"])
-    if (match := _FRAME.fullmatch(name)) is None:
-        return None
-    if match["file"]:
-        return Function(match["function"], match["file"], int(match["line"]))
-    module, function = match["module"], match["function"]
-    return Function(function if module in _NO_MODULE else f"{module}.{function}")
-
-
-def frame_name(name: str) -> str:
-    """Returns a Python tracer's frame in readable form: `next_batch at train.py:34` for `$train.py:34 next_batch`;
-    other names, and frames without a file, unchanged."""
-    function = parse_frame(name)
-    return function.text if function and function.file else name
 
 
 def number_distinct(values: Iterable[Hashable]) -> NDArray[np.int32]:

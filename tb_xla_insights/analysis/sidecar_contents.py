@@ -6,8 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from tb_xla_insights.catalog.frames import Frame
+
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.texts import GraphBreak, Metric, UnreadLine
+    from tb_xla_insights.schema.texts import GraphBreak as GraphBreakRow
+    from tb_xla_insights.schema.texts import Metric, UnreadLine
 
 RECORD_FILE = "xla_insights_record.json"
 """The file in which a recording describes its circumstances."""
@@ -32,15 +35,38 @@ class UnparsedLine:
         return {"file": self.file, "line": self.line, "text": self.text[:200]}
 
 
+@dataclass
+class GraphBreak:
+    """Why torch.compile broke a graph, in its own words, and the frame in which it did. What it does not say is
+    None."""
+
+    reason: str | None = None
+    frame: Frame | None = None
+    explanation: str | None = None
+    hint: str | None = None
+
+    @property
+    def place(self) -> str | None:
+        """`train.py:9 in forward`."""
+        return f"{self.frame.place} in {self.frame.function}" if self.frame else None
+
+    def as_json(self) -> GraphBreakRow:
+        row: GraphBreakRow = {"reason": self.reason, "place": self.place}
+        if self.explanation:
+            row["explanation"] = self.explanation
+        if self.hint:
+            row["hint"] = self.hint
+        return row
+
+
 @dataclass(frozen=True)
 class GraphBreaks:
-    """The output of `torch._dynamo.explain`: numbers of graphs, breaks and ops, and per break with a reason its
-    `reason` and `place`, and its `explanation` and `hint` if present."""
+    """The output of `torch._dynamo.explain`: numbers of graphs, breaks and ops, and the breaks that it explains."""
 
     file: str
     graphs: int
     breaks: int
-    reasons: list[GraphBreak] = field(default_factory=list)
+    explained: list[GraphBreak] = field(default_factory=list)
     ops: int = 0
     unread: list[UnparsedLine] = field(default_factory=list)
 

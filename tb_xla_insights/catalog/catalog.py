@@ -53,6 +53,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
+from tb_xla_insights.catalog.frames import Frame, parse_frame
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parse_json, read_text
 
@@ -60,10 +61,6 @@ __all__ = ["CLASSES", "Catalog", "load_catalog", "without_encoded_stats"]
 
 _ENCODED_STATS = re.compile(r"#[^#=]*=[^#]*#$")
 """Stats that TSL's TraceMe appends to a name: `#step_num=3#`."""
-_FRAME = re.compile(r"\$([^\s:]++)(:\S*+)? (.+)")
-"""`$train.py:12 step`; of a function that is not written in Python, `$time sleep`."""
-_BUILT_IN = re.compile(r"\$<built-in (?:method|function) (\w+)\b.*>")
-"""Another form of the latter: `$<built-in method sleep of module object at 0x7f>`."""
 _WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
 _SCOPE = "::"
 _CORE_INDEX = re.compile(r"^\[\d+\] ")
@@ -155,7 +152,7 @@ class Catalog:
 
     def _find(self, name: str) -> _Entry:
         name = without_encoded_stats(name)
-        if (entry_of_frame := self._find_frame(name)) is not None:
+        if (frame := parse_frame(name)) and (entry_of_frame := self._find_frame(frame)):
             return entry_of_frame
         entry = self._match(name)
         for prefix in self._optional_prefixes:
@@ -175,18 +172,13 @@ class Catalog:
             for prefix in ("", *self._optional_prefixes)
         )
 
-    def _find_frame(self, name: str) -> _Entry | None:
-        """The entry of a Python frame; None for other names, and for frames of which nothing else is known."""
-        frame, built_in = _FRAME.fullmatch(name), _BUILT_IN.fullmatch(name)
-        if built_in:
-            return self._names.get(f"$<built-in> {built_in[1]}")
-        if frame is None:
-            return None
-        file, line, function = frame.groups()
+    def _find_frame(self, frame: Frame) -> _Entry | None:
+        """The entry of a Python frame; None if nothing is known but that it is one."""
+        file, function = frame.file or frame.module, frame.function
         of_file = self._files.get(file)
-        if of_file is None and file.removesuffix(".py") in sys.stdlib_module_names:
+        if of_file is None and _is_of_standard_library(file):
             of_file = _STANDARD_LIBRARY_FRAME
-        candidates = (f"${file} {function}", f"${function}" if line else f"$<built-in> {function}")
+        candidates = (f"${file} {function}", f"${function}" if frame.file else f"$<built-in> {function}")
         named = next((self._names[candidate] for candidate in candidates if candidate in self._names), None)
         if named and of_file:
             return _Entry(named.class_index, named.tags | of_file.tags)
@@ -230,6 +222,10 @@ class Catalog:
         self._optional_prefixes = tuple(
             dict.fromkeys([*self._optional_prefixes, *table.get("optional_prefixes", ())])
         )
+
+
+def _is_of_standard_library(file: str) -> bool:
+    return file.removesuffix(".py") in sys.stdlib_module_names or file.startswith("<frozen ")
 
 
 def without_encoded_stats(name: str) -> str:

@@ -90,7 +90,7 @@ def _compile_advice(row: Compile, tracer: Tracer, programs: int) -> str | None:
     """Advice on one compilation; None in warm-up. `programs`: see `_compile_row`."""
     if row["warm_up"]:
         return None
-    place = location_text(row["frame"], row["annotation"])
+    place = location_text(row["frame"], None, row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)

@@ -90,7 +90,7 @@ def _explanation(breaks: GraphBreaks) -> DynamoExplanation:
         "graphs": breaks.graphs,
         "breaks": breaks.breaks,
         "ops": breaks.ops,
-        "reasons": breaks.reasons,
+        "reasons": [graph_break.as_json() for graph_break in breaks.explained],
     }
 
 

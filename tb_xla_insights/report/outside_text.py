@@ -8,8 +8,8 @@ from typing import Any
 
 from tb_xla_insights.analysis.findings.finding import NO_FAULT
 from tb_xla_insights.analysis.frameworks import host_clause
-from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
+from tb_xla_insights.catalog.frames import parse_frame
 from tb_xla_insights.text.english import Sentence
 from tb_xla_insights.text.units import brief_time, rounded_share
 
@@ -48,8 +48,8 @@ def outside_details(report: Row) -> str:
     edges = outside["before"], outside["after"]
     event = max((edge["longest"] for edge in edges if edge["longest"]), key=_duration_ps, default=None)
     if event and 2 * event["duration_ps"] > sum(edge["duration_ps"] for edge in edges):
-        function = frame_name(event["name"])
-        sentence = sentence.continued(f", in {function}") if function != event["name"] else sentence
+        frame = parse_frame(event["name"])
+        sentence = sentence.continued(f", in {frame.text}") if frame else sentence
     profiler_ps = outside["profiler_start_ps"] + outside["profiler_stop_ps"]
     if profiler_ps >= OUTSIDE_SPAN_SHARE * outside["capture_ps"]:
         return f"{sentence} The profiler's own start and stop ({brief_time(profiler_ps)}) do not count."

@@ -118,7 +118,9 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     annotations = ", ".join(
         f"{path} {share(time_share)}" if len(shares) > 1 else path for path, time_share in shares.items()
     )
-    frames = [f"{frame} {frame.function}".rstrip() for frame in op_stack(ops, key)] or [op_source(ops, key)]
+    frames = [f"{frame.place} {frame.function}".rstrip() for frame in op_stack(ops, key)] or [
+        op_source(ops, key)
+    ]
     facts = {
         "annotation": f"{annotations} ({STATES[ops.state[key]]})",
         "python": " ← ".join(filter(None, frames)),

@@ -12,10 +12,11 @@ import numpy as np
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, span_intervals, union
+from tb_xla_insights.analysis.user_files import is_user_file
 from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.catalog.frames import Frame, parse_frame
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
@@ -26,12 +27,6 @@ _PRIMITIVE = re.compile(
 
 _CALLBACK_OPCODES = ("", "custom-call", "send", "send-done", "recv", "recv-done")
 """Opcodes to which such a primitive is compiled. A fusion that contains one is no callback."""
-
-_JAX_CALLER_FRAME = re.compile(r"\$(callback\.py:\d+ __call__|debugging\.py:\d+ .*)")
-"""The Python tracer's frame in JAX that calls the user's function."""
-
-_PYTHON_FRAME = re.compile(r"\$(.+\.py|<ipython-input-.+>):\d+ (.+)")
-"""The Python tracer's frame of a function in a file or a notebook's cell."""
 
 _JAX_FILES = ("callback.py", "debugging.py", "tree_util.py", "core.py", "util.py")
 """Files of JAX whose functions its frame calls beside the user's. Frames record file names without folders, so a user's
@@ -74,16 +69,6 @@ def callback_primitive(ops: Ops, key: int) -> str | None:
     return match[1] if match else None
 
 
-def callback_frame(ops: Ops, key: int) -> Frame | None:
-    """Returns where the program requests a distinct op's callback, None if its HLO does not record that."""
-    frames = ops.frames.get(ops.program[key])
-    frame = frames.user_frame(ops.origin[key].frame_id) if frames else None
-    if frame is None and ":" in (source := ops.origin[key].source):
-        file, _, line = source.rpartition(":")
-        frame = Frame(file, "", int(line))
-    return frame
-
-
 def callback_time_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) -> Int64:
     """Returns how long a device's core does nothing but wait for callbacks in each window."""
     waits = find_callbacks(trace, device).waits
@@ -95,17 +80,25 @@ def callback_functions(trace: Trace, rows: Int32) -> tuple[Counter[str], Counter
     trace) call. The Python tracer records them on the ops' own threads."""
     times, calls = Counter[str](), Counter[str]()
     is_frame = has_tag(trace, "python_tracer")
-    names = {index: trace.strings[trace.metadata.name[index]] for index in np.flatnonzero(is_frame).tolist()}
+    frames = {
+        index: parse_frame(trace.strings[trace.metadata.name[index]])
+        for index in np.flatnonzero(is_frame).tolist()
+    }
     is_caller = np.zeros(len(is_frame), np.bool_)
-    is_caller[[index for index, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]] = True
+    is_caller[[index for index, frame in frames.items() if frame and _calls_the_users(frame)]] = True
     if not is_caller.any() or not rows.size:
         return times, calls
     called = trace.rows_with_metadata(is_frame)
     called = called[trace.parent[called] >= 0]
     called = called[is_caller[trace.metadata_index[trace.parent[called]]]]
     for row in called[nearest_enclosing(trace.parent, called, np.sort(rows)) >= 0].tolist():
-        match = _PYTHON_FRAME.fullmatch(names[int(trace.metadata_index[row])])
-        if match and match[1] not in _JAX_FILES:
-            times[match[2]] += int(trace.duration_ps[row])
-            calls[match[2]] += 1
+        frame = frames[int(trace.metadata_index[row])]
+        if frame and is_user_file(frame.file) and frame.file not in _JAX_FILES:
+            times[frame.function] += int(trace.duration_ps[row])
+            calls[frame.function] += 1
     return times, calls
+
+
+def _calls_the_users(frame: Frame) -> bool:
+    """Whether a frame is one of JAX that calls the user's function."""
+    return frame.file == "debugging.py" or (frame.file, frame.function) == ("callback.py", "__call__")

@@ -14,12 +14,13 @@ from tb_xla_insights.analysis.host.script_frames import code_within, frame_aroun
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag, number_distinct, parse_frame
+from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.catalog.frames import parse_frame
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
@@ -200,7 +201,7 @@ def _stretches(trace: Trace, events: Int32) -> tuple[Int32, Int64, Int64, Int64]
 def _name(trace: Trace, row: int, start_ps: int, end_ps: int) -> str:
     if row < 0:
         return ""
-    if (function := parse_frame(trace.name(row))) is None:
+    if (frame := parse_frame(trace.name(row))) is None:
         return without_encoded_stats(trace.name(row))
     code = code_within(trace, span_intervals(start_ps, end_ps))
-    return next((row.place for row in code if row.function == function), function.name)
+    return next((row.place for row in code if row.frame == frame), frame.name)

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.fallback import cpu_fallback
-from tb_xla_insights.analysis.findings.finding import Code, Finding, Findings, ShownWindow
+from tb_xla_insights.analysis.findings.finding import Finding, Findings, ShownWindow
 from tb_xla_insights.analysis.findings.graphs import early_sync
 from tb_xla_insights.analysis.findings.host_code import host_code
 from tb_xla_insights.analysis.findings.host_pause import host_pause
@@ -67,11 +67,7 @@ def _findings_of(facts: Facts) -> list[Finding]:
             taken_ps = remaining_before_ps - facts.ledger.remaining_ps
             where = place_of(facts.trace, facts.ledger, finding, taken_ps)
             code = code_within(facts.trace, facts.ledger.host_times_since(taken_before))
-            functions = [
-                Code(row.name, row.function.file, row.function.line, row.own_ps, row.count)
-                for row in code[:_MAX_FUNCTIONS]
-            ]
-            drafts.append(replace(finding, where=where, code=functions))
+            drafts.append(replace(finding, where=where, code=code[:_MAX_FUNCTIONS]))
             facts.ledger.explained[finding.id] = taken_ps.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}

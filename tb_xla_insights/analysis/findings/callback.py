@@ -8,7 +8,6 @@ from pathlib import PurePath
 import numpy as np
 
 from tb_xla_insights.analysis.delays.callbacks import (
-    callback_frame,
     callback_functions,
     callback_primitive,
     callback_time_ps,
@@ -24,10 +23,10 @@ from tb_xla_insights.analysis.findings.finding import (
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.text.english import Phrase, sentences
 from tb_xla_insights.text.units import brief_time
 from tb_xla_insights.trace.model import Trace
@@ -62,7 +61,7 @@ def host_callback(facts: Facts) -> Finding | None:
             kind = _PUBLIC_NAMES.get(primitive, primitive)
             kind_times[kind] += time
             rows_of_kind[kind].append(device.ops.row[callbacks.op[op_keys == key]])
-            if frame := callback_frame(ops, key):
+            if frame := ops.user_frame(key):
                 frame_times_of_kind[kind][frame] += time
         run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
@@ -99,7 +98,7 @@ def host_callback(facts: Facts) -> Finding | None:
             "callback_ps": waiting_ps,
             "function": name,
             "python_ps": function_times[name] if name else None,
-            "place": str(frame) if frame else None,
+            "place": frame.place if frame else None,
             "kinds": dict(kind_times.most_common()),
         },
         longest_windows(windows),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from tb_xla_insights.analysis.compiles.graph_diff import Change
+from tb_xla_insights.catalog.frames import Frame
 
 Tracer = Literal["lazy", "dynamo", "jax", "other"]
 """What traces graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""
@@ -128,11 +129,13 @@ def find_tracer(dynamo: bool, framework: str) -> Tracer:
     return "jax" if framework == "jax" else "lazy" if framework == "torch_xla" else "other"
 
 
-def location_text(frame: str | None, annotation: str | None) -> str:
-    """` at train (train.py:9)`, ` in train at train.py:9`, ` in Training_Step/forward`; empty if none is known."""
-    if frame and " at " in frame:
-        return f" in {frame}"
-    return f" at {frame}" if frame else f" in {annotation}" if annotation else ""
+def location_text(logged: str | None, frame: Frame | None, annotation: str | None) -> str:
+    """Where the program compiles, as far as it is known: by a debug log (` at train (train.py:9)`), a recorded frame
+    (` in train at train.py:9`), or else an annotation (` in Training_Step/forward`)."""
+    if logged:
+        return f" at {logged}"
+    place = frame.text if frame else annotation
+    return f" in {place}" if place else ""
 
 
 def advise_change(

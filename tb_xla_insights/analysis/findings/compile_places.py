@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from tb_xla_insights.analysis.names import frame_name, has_tag
+from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.catalog.frames import Frame, parse_frame
 from tb_xla_insights.trace.model import Trace
 
 
@@ -20,18 +21,18 @@ def compiling_call(trace: Trace, row: int) -> int:
     return call
 
 
-def compiling_function(trace: Trace, row: int) -> str | None:
+def compiling_function(trace: Trace, row: int) -> Frame | None:
     """The outermost Python function between the call that compiles and the annotation around it, which is the script's
-    own or the first one of a library, such as `save at async_checkpointer.py:578`. If there is none, the nearest
+    own or the first one of a library. If there is none, the nearest
     function around the annotation; without an annotation, the nearest one around the call. None if no Python functions
     are recorded. `row`: the compilation."""
     is_frame = has_tag(trace, "python_tracer")
     ancestors = [*_ancestors(trace, compiling_call(trace, row))]
     inside = [*takewhile(lambda ancestor: not trace.annotation_mask[ancestor], ancestors)]  # all are frames
     if inside and len(inside) < len(ancestors):
-        return frame_name(trace.name(inside[-1]))
+        return parse_frame(trace.name(inside[-1]))
     frames = (ancestor for ancestor in ancestors if is_frame[trace.metadata_index[ancestor]])
-    return next((frame_name(trace.name(frame)) for frame in frames), None)
+    return next((parse_frame(trace.name(frame)) for frame in frames), None)
 
 
 def _ancestors(trace: Trace, row: int) -> Iterator[int]:

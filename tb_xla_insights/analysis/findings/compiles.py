@@ -80,9 +80,8 @@ def recompilation(facts: Facts) -> Finding | None:
     debug_cause = next(
         (compilation.debug_cause for compilation in compilations if compilation.debug_cause), {}
     )
-    frame = debug_cause.get("frame") or most_common(
-        compiling_function(trace, row) for row in compiles.row[indices].tolist()
-    )
+    logged = debug_cause.get("frame")
+    frame = None if logged else most_common(compiling_function(trace, row) for row in compiles.row[indices])
     example = longest_of_main_change(compilations)
     when = (
         where
@@ -98,6 +97,10 @@ def recompilation(facts: Facts) -> Finding | None:
     )
     if has_unknown_runs and len(numbers) > 1:
         detail += LATER_RUNS
+    # The whole graph runs at the end of a step, so neither the step's marker nor its annotation locates the change.
+    phase = None if annotation in step_paths(trace) else annotation
+    is_at_marker = "StepTrace" in (debug_cause.get("cause") or "")
+    location = location_text(None, None, phase) if is_at_marker else location_text(logged, frame, phase)
     is_indistinct = example is None and variants > 1
     return Finding(
         "recompilation",
@@ -114,8 +117,7 @@ def recompilation(facts: Facts) -> Finding | None:
             facts,
             compilations,
             example,
-            None if "StepTrace" in (debug_cause.get("cause") or "") else frame,
-            annotation,
+            location,
             numbers,
             variants,
         ),
@@ -138,7 +140,7 @@ def recompilation(facts: Facts) -> Finding | None:
             "difference": difference_text(example.diff) if example else None,
             "annotation": annotation,
             "cause": debug_cause.get("cause"),
-            "frame": frame,
+            "frame": frame.text if frame else logged,
         },
         longest_windows(
             ShownWindow(compilation.start_ps, compilation.end_ps) for compilation in compilations
@@ -183,14 +185,10 @@ def _advice(
     facts: Facts,
     compilations: Sequence[Compilation],
     example: Compilation | None,
-    frame: str | None,
-    annotation: str | None,
+    location: str,
     numbers: Sequence[int],
     variants: int,
 ) -> str:
-    # The whole graph runs at the end of a step, so the step's annotation does not locate the change.
-    phase = None if annotation in step_paths(facts.trace) else annotation
-    location = location_text(frame, phase)
     if example is not None and example.diff.change is not None:
         differences = example.diff.nearest.differences if example.diff.nearest else ()
         types = types_text((difference.before, difference.after) for difference in differences)

@@ -25,8 +25,8 @@ from tb_xla_insights.analysis.findings.locations import most_common
 from tb_xla_insights.analysis.frameworks import Words
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import steps_at
-from tb_xla_insights.analysis.names import frame_name, parse_frame
 from tb_xla_insights.analysis.replay.what_if import Fix, removed_host_ps, step_without
+from tb_xla_insights.catalog.frames import parse_frame
 from tb_xla_insights.text.english import Phrase, mean_text, sentences
 from tb_xla_insights.text.units import brief_time, byte_size, count, share
 from tb_xla_insights.trace.model import Trace
@@ -68,7 +68,8 @@ def input_bound(facts: Facts) -> Finding | None:
     steps_with_infeed = set(find_launches(trace).step_of_run[infeed_ps_by_run > 0].tolist()) - {-1}
     steps = facts.affected_steps(taken_ps) | steps_with_batches | steps_with_infeed
     recorded_name = most_common(trace.name(row) for row in inputs.batches.tolist()) or "the input pipeline"
-    name, function = frame_name(recorded_name), parse_frame(recorded_name)
+    frame = parse_frame(recorded_name)
+    name = frame.text if frame else recorded_name
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"]
     each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
@@ -96,7 +97,7 @@ def input_bound(facts: Facts) -> Finding | None:
         "input_bound",
         first_fitting_title(
             f"The device waits for data: {name}",
-            f"The device waits for data: {function.name if function else name}",
+            f"The device waits for data: {frame.name if frame else name}",
             "The device waits for data",
         ),
         f"loading in {name}" if len(inputs.batches) else "loading",

@@ -204,11 +204,11 @@ def graph_breaks(facts: Facts) -> Finding | None:
     steps = set(launches.step[extra.launches].tolist())
     # The first break whose reason and place are known; without one, the first of which either is.
     shown = max(
-        explanation.reasons if explanation else (),
-        key=lambda row: bool(row["reason"]) + bool(row["place"]),
+        explanation.explained if explanation else (),
+        key=lambda row: bool(row.reason) + bool(row.frame),
         default=None,
     )
-    reason, location = (shown["reason"], shown["place"]) if shown else (None, None)
+    reason, location = (shown.reason, shown.place) if shown else (None, None)
     if explanation:
         title = "torch.compile breaks the graph " + (
             "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
@@ -249,7 +249,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
             "breaks": explanation.breaks if explanation else None,
             "graphs": explanation.graphs if explanation else None,
             "graphs_per_step": graphs,
-            "reasons": explanation.reasons if explanation else [],
+            "reasons": [row.as_json() for row in explanation.explained] if explanation else [],
             "idle_ps": cost,
         },
         facts.gap_windows(taken_ps),

@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.thresholds import Severity
 from tb_xla_insights.text.english import Phrase, Sentence
 
 if TYPE_CHECKING:
+    from tb_xla_insights.analysis.host.script_frames import ScriptCode
     from tb_xla_insights.schema.findings import Finding as FindingRow
     from tb_xla_insights.schema.findings import Mistakes
     from tb_xla_insights.schema.parts import FindingKeys
@@ -42,18 +43,6 @@ class ShownWindow:
 Frequency = Literal["every_step", "some_steps", "once"]
 
 Place = Literal["in_step", "between_steps", "outside"]
-
-
-@dataclass(frozen=True)
-class Code:
-    """A function of the script, with its calls in the time that a finding explains; see the report's `code`. `file` and
-    `line` are None if not recorded."""
-
-    name: str
-    file: str | None
-    line: int | None
-    own_ps: int
-    count: int
 
 
 _NO_WAIT = Phrase("")
@@ -106,7 +95,7 @@ class Finding:
     idle_ps: int | None = None
     where: Place | None = None
     after: str | None = None
-    code: Sequence[Code] = ()
+    code: Sequence[ScriptCode] = ()
     waits_for: Phrase = _NO_WAIT
     best_if: str = ""
 
@@ -141,8 +130,8 @@ class Finding:
             "code": [
                 {
                     "name": code.name,
-                    "file": code.file,
-                    "line": code.line,
+                    "file": code.frame.file or None,
+                    "line": code.frame.line if code.frame.file else None,
                     "own_ps": code.own_ps,
                     "count": code.count,
                 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,15 +12,18 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.arrays import Int32
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.text.units import count
 from tb_xla_insights.trace.annotations import step_annotation_rows
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
+Name = TypeVar("Name", str, Frame)
 
-def most_common(texts: Iterable[str | None]) -> str | None:
-    """The most frequent text, None without any."""
-    counts = Counter(text for text in texts if text)
+
+def most_common(names: Iterable[Name | None]) -> Name | None:
+    """The most frequent name, None without any."""
+    counts = Counter(name for name in names if name)
     return counts.most_common(1)[0][0] if counts else None
 
 

@@ -101,6 +101,6 @@ def _location_of_reads_within_step(facts: Facts) -> str | None:
     paths = enclosing_paths(trace, annotations[is_below_step].tolist())
     if 2 * len(paths) <= len(reads) or (path := most_common(paths)) is None:
         return None
-    breaks = facts.sidecars.breaks.reasons if facts.sidecars.breaks else []
-    lines = [row["place"] for row in breaks if ".item()" in (row["reason"] or "") and row["place"]]
-    return f"{path} at {lines[0].partition(' in ')[0]}" if lines else path
+    breaks = facts.sidecars.breaks.explained if facts.sidecars.breaks else []
+    frames = [row.frame for row in breaks if row.frame and ".item()" in (row.reason or "")]
+    return f"{path} at {frames[0].place}" if frames else path

@@ -9,12 +9,13 @@ import numpy as np
 
 from tb_xla_insights.analysis.host.classes import thread_segments
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import Function, has_tag, parse_frame
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS
 from tb_xla_insights.analysis.user_files import is_user_file
 from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.catalog.frames import Frame, parse_frame
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 
@@ -24,21 +25,20 @@ class ScriptCode:
     """A function of the script with its own time: including library functions that it calls, without other functions of
     the script. `count`: its calls. `callee`: the library function that has more than half of this time, if any."""
 
-    function: Function
+    frame: Frame
     own_ps: int
     count: int
-    callee: Function | None
+    callee: Frame | None
 
     @property
     def name(self) -> str:
         """The function's name; of one without a name (`<listcomp>`, `<lambda>`) its callee's."""
-        return self.callee.name if self.function.is_anonymous and self.callee else self.function.name
+        return self.callee.name if self.frame.is_anonymous and self.callee else self.frame.name
 
     @property
     def place(self) -> str:
         """`augment (train.py:12)`, or the name alone if the file is not recorded."""
-        _, file, line = self.function
-        return f"{self.name} ({file}:{line})" if file else self.name
+        return f"{self.name} ({self.frame.place})" if self.frame.file else self.name
 
 
 @memoised
@@ -49,13 +49,13 @@ def script_frames(trace: Trace) -> Int32:
     it, or all of its functions are called by such a library or by the runtime.
     """
     is_frame, is_library = has_tag(trace, "python_tracer"), has_tag(trace, "library")
-    functions = [
+    frames = [
         parse_frame(trace.strings[name]) if is_candidate else None
         for name, is_candidate in zip(
             trace.metadata.name.tolist(), (is_frame & ~is_library).tolist(), strict=True
         )
     ]
-    files = np.array([function.file or "" if function else "" for function in functions])
+    files = np.array([frame.file if frame else "" for frame in frames])
     candidates = trace.rows_with_metadata(np.array([is_user_file(file) for file in files.tolist()], np.bool_))
     candidates = candidates[trace.is_on_lines(candidates, trace.lines_with("driving"))]
     if not candidates.size:
@@ -119,27 +119,27 @@ def code_within(trace: Trace, times: Intervals) -> list[ScriptCode]:
     for metadata in np.unique(key).tolist():
         chosen = key == metadata
         total_ps = int(own_ps[chosen].sum())
-        function = parse_frame(trace.strings[trace.metadata.name[metadata]])
-        assert function is not None
+        parsed = parse_frame(trace.strings[trace.metadata.name[metadata]])
+        assert parsed is not None
         result.append(
             ScriptCode(
-                function,
+                parsed,
                 total_ps,
                 len(np.unique(frame[chosen])),
                 _main_callee(trace, callee[chosen], own_ps[chosen], total_ps),
             )
         )
-    return sorted(result, key=lambda code: (-code.own_ps, code.function.name))
+    return sorted(result, key=lambda code: (-code.own_ps, code.frame.name))
 
 
-def _main_callee(trace: Trace, callee: Int32, own_ps: Int64, total_ps: int) -> Function | None:
+def _main_callee(trace: Trace, callee: Int32, own_ps: Int64, total_ps: int) -> Frame | None:
     """The function among the callees (rows, -1: none) that has more than half of the time."""
     times: Counter[int] = Counter()
     for row, ps in zip(callee.tolist(), own_ps.tolist(), strict=True):
         if row >= 0:
             times[int(trace.metadata_index[row])] += ps
     metadata, longest_ps = times.most_common(1)[0] if times else (-1, 0)
-    function = parse_frame(trace.strings[trace.metadata.name[metadata]]) if metadata >= 0 else None
-    if function is None or function.is_anonymous or 2 * longest_ps <= total_ps:
+    frame = parse_frame(trace.strings[trace.metadata.name[metadata]]) if metadata >= 0 else None
+    if frame is None or frame.is_anonymous or 2 * longest_ps <= total_ps:
         return None
-    return function
+    return frame

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.scope_names import scope_in_op_name, scope_position
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.xplane.hlo_amounts import (
     UNKNOWN_AMOUNTS,
     InstructionAmounts,
@@ -75,7 +76,7 @@ ScopeCounts = dict[str, int]
 class Origin:
     """The origin of an op: its `state`; its `parts`, the scopes to which its time is attributed with their weights, in
     host order; and `unscoped_share`, the share of its instructions without a scope (these get no time if others have a
-    scope). `op_name`: the op name in its own metadata; `source`: `file:line` there; `frame_id`: its `stack_frame_id`,
+    scope). `op_name`: the op name in its own metadata; `source`: file and line there; `frame_id`: its `stack_frame_id`,
     0: none. `in_program`: whether the program has the op. `amounts`: what it computes and moves according to the shapes
     in the program; `shape`: the shape of its result."""
 
@@ -84,7 +85,7 @@ class Origin:
     unscoped_share: float = 0.0
     op_name: str = ""
     opcode: str = ""
-    source: str = ""
+    source: Frame | None = None
     frame_id: int = 0
     in_program: bool = False
     amounts: InstructionAmounts = UNKNOWN_AMOUNTS
@@ -140,7 +141,7 @@ class ProgramOrigins:
         opcode, op_name, calls = body.opcodes[position], body.op_names[position], body.calls[position]
         instruction = self._computations[computation].instructions[position]
         metadata = instruction.metadata
-        source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
+        source = Frame("", file, metadata.source_line) if (file := metadata.source_file) else None
         origin = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
         origin.amounts = self._amounts.of_instruction(instruction, opcode, computation, self._with_shapes)
         if self._with_shapes:

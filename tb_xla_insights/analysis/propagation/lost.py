@@ -15,10 +15,10 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.path_names import own_name
-from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.analysis.scope_names import operation_in_op_name, without_numbers
 from tb_xla_insights.arrays import Int64
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
@@ -174,6 +174,5 @@ def op_stack(ops: Ops, op: int) -> list[Frame]:
 
 def op_source(ops: Ops, op: int) -> str:
     """`file:line` of the user's code that created a distinct op; empty if not recorded."""
-    frames = ops.frames.get(ops.program[op])
-    frame = frames.user_frame(ops.origin[op].frame_id) if frames else None
-    return str(frame) if frame else ops.origin[op].source
+    frame = ops.user_frame(op)
+    return frame.place if frame else ""

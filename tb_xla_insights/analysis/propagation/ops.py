@@ -29,6 +29,7 @@ from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.programs import ProgramReader, module_names
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.arrays import Int32, Int64
+from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy
@@ -97,6 +98,11 @@ class Ops:
     def totals(self) -> OpSums:
         """The sums of all ops of all devices."""
         return self._sums(self.all_ops)
+
+    def user_frame(self, op: int) -> Frame | None:
+        """Where the user's code created a distinct op; None if not recorded."""
+        origin, frames = self.origin[op], self.frames.get(self.program[op])
+        return (frames.user_frame(origin.frame_id) if frames else None) or origin.source
 
     def sums(self, selection: OpSelection) -> OpSums:
         """The sums of selected ops; memoised for `all_ops`."""

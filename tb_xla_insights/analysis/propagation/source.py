@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.user_files import is_user_file
+from tb_xla_insights.catalog.frames import Frame
 
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import StackFrameIndex
 
 _MAX_STACK_DEPTH = 1000
-
-
-@dataclass(frozen=True)
-class Frame:
-    file: str
-    function: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 class Frames:
@@ -64,7 +54,7 @@ class Frames:
             location, frame_id = self._frames[frame_id - 1]
             if 0 < location <= len(self._locations):
                 file, function, line = self._locations[location - 1]
-                yield Frame(_name(self._files, file), _name(self._functions, function), line)
+                yield Frame(_name(self._functions, function), _name(self._files, file), line)
 
 
 def _name(names: list[str], id_: int) -> str:
