@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import capture, real_trace, thread
@@ -12,6 +13,7 @@ from synthetic import case_study
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.sidecar_contents import Sidecars
+from tb_xla_insights.report.compile_views import counted_metrics
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.metrics_text import parse_metrics
 
@@ -100,3 +102,36 @@ def test_counts_agree_with_the_metrics_report(shared_traces: Path) -> None:
     assert metrics
     assert len(compiles) == metrics.counters["UncachedCompile"] == metrics.metrics["CompileTime"]["samples"]
     assert compiles.warm_up.all()
+
+
+@pytest.mark.parametrize(
+    ("compiled", "cached", "fallbacks", "text"),
+    [
+        (
+            3,
+            1200,
+            {"special_i1": 12, "nms": 1},
+            "3 graphs compiled, 1 200 taken from the cache. Operators on the CPU: special_i1 12×, nms 1×.",
+        ),
+        (1, None, {}, "1 graph compiled. No operator ran on the CPU."),
+        (None, None, None, ""),
+    ],
+)
+def test_counts_of_a_metrics_report_in_words(
+    compiled: int | None, cached: int | None, fallbacks: dict[str, int] | None, text: str
+) -> None:
+    fallback_calls = None if fallbacks is None else sum(fallbacks.values())
+    figures = {"uncached_compiles": compiled, "cached_compiles": cached, "fallback_calls": fallback_calls}
+    row = {"operation": "to_device", "metrics": 1, "since_earlier_report": None, "trace": 2, "agrees": False}
+    metrics: Any = {
+        "file": "m.txt",
+        "figures": {**figures, "to_device_ps": 5},
+        "fallbacks": fallbacks or {},
+        "against_trace": [row],
+    }
+    counted = counted_metrics(metrics)
+    assert counted is not None
+    assert counted["text"].replace("\u202f", " ") == text
+    assert counted["rows"] == [
+        {**row, "time_ps": 5, "label": "Transfers to the device", "agreement": "disagree"}
+    ]

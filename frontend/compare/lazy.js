@@ -2,7 +2,7 @@
 
 import { card, codeCell } from '../lib/cards.js';
 import { cutMiddle, deviceTimeCell, listedRows, UNITS } from '../lib/format.js';
-import { definedColumn } from '../lib/defined-column.js';
+import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { table } from '../lib/table.js';
 import { ratioCell } from './cells.js';
@@ -13,22 +13,19 @@ const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 /** The table of the times of a lazy step and of a dynamo step. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
   const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
-  const { kind: kindDefinition, tracing_ps, device_ps, wall_ps, executions } = TABLES.lazy_dynamo_steps;
   return table({
     label: 'Lazy against dynamo',
     testid: 'lazy-dynamo-table',
     fixed: true,
     items,
-    columns: [
-      definedColumn(kindDefinition, { title: undefined }),
-      definedColumn(tracing_ps),
-      definedColumn(device_ps),
-      definedColumn(wall_ps),
-      definedColumn(executions, {
-        field: (/** @type {typeof items[number]} */ { executions: number }) =>
-          number === null ? null : Math.round(number * 100) / 100,
-      }),
-    ],
+    columns: definedColumns(TABLES.lazy_dynamo_steps, {
+      kind: { title: undefined },
+      steps: null,
+      executions: {
+        field: (/** @type {typeof items[number]} */ { executions }) =>
+          executions === null ? null : Math.round(executions * 100) / 100,
+      },
+    }),
     foot: [
       'lazy / dynamo',
       ...['tracing', 'device', 'wall'].map((key) => ratioCell(answer.speedup[/** @type {'wall'} */ (key)])),

@@ -19,7 +19,7 @@ import {
 } from '../lib/format.js';
 import { ownName } from '../lib/path-names.js';
 import { maximum } from '../lib/totals.js';
-import { definedColumn } from '../lib/defined-column.js';
+import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, table } from '../lib/table.js';
 import { differenceText, ratioCell } from './cells.js';
@@ -101,6 +101,12 @@ function valueCell(measure, side) {
   })[measure.unit];
   return text ? text(value) : digits(value, Number.isInteger(value) ? 0 : 2);
 }
+
+/** How a column shows the values of a session. @param {'a'|'b'} side */
+const valueOptions = (side) => ({
+  ps: (/** @type {Measure} */ item) => item[`${side}_ps`],
+  cell: (/** @type {Measure} */ item) => valueCell(item, side),
+});
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compareView(app) {
@@ -270,19 +276,13 @@ export function compareView(app) {
             fixed: true,
             items: comparison.measures,
             rowTestid: ({ name }) => `measure-${name}`,
-            columns: [
-              definedColumn(TABLES.measures.label, { title: undefined }),
-              ...SIDES.map((side) =>
-                definedColumn(TABLES.measures[side], {
-                  ps: (/** @type {Measure} */ item) => item[`${side}_ps`],
-                  cell: (item) => valueCell(item, side),
-                }),
-              ),
-              definedColumn(TABLES.measures.ratio, {
-                cell: (/** @type {Measure} */ item) => h('span', { class: item.verdict }, ratioCell(item.ratio)),
-              }),
-              VERDICT_COLUMN,
-            ],
+            columns: definedColumns(TABLES.measures, {
+              label: { title: undefined },
+              a: valueOptions('a'),
+              b: valueOptions('b'),
+              ratio: { cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
+              verdict: VERDICT_COLUMN,
+            }),
           },
         ),
         pairsCard(),

@@ -9,15 +9,19 @@ import { accessor } from './totals.js';
 const MAX_NAME_LETTERS = 40;
 
 /** @typedef {import('./table-definitions.js').ColumnDefinition} ColumnDefinition */
+/**
+ * What replaces properties of a column: `field` selects the value of an item, by default the field with the
+ * definition's key; `timeUnit` is the unit of columns of times, except those that are always in ms.
+ * @template T
+ * @typedef {Partial<import('./table.js').Column<T>> & {
+ *   field?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} ColumnOptions
+ */
 
 /**
  * A column with the heading, unit and alignment of its definition. Links name it by the definition's key without `_ps`.
  * @template T
  * @param {ColumnDefinition} definition
- * @param {Partial<import('./table.js').Column<T>> & {
- *   field?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} [options]
- *   `field` selects the value of an item, by default the field with the definition's key; `timeUnit` is the unit of
- *   columns of times, except those that are always in ms; all other options replace properties of the column
+ * @param {ColumnOptions<T>} [options]
  * @returns {import('./table.js').Column<T>}
  */
 export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms, ...overrides } = {}) {
@@ -50,6 +54,19 @@ export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms,
       return textColumn(head, value, options);
   }
 }
+
+/**
+ * All columns of a table in their order.
+ * @template T
+ * @template {Record<string, ColumnDefinition>} Columns
+ * @param {Columns} columns
+ * @param {{[K in keyof Columns]?: ColumnOptions<T>|null}} [options] by key; null leaves the column out
+ */
+export const definedColumns = (columns, options = {}) =>
+  Object.entries(columns).flatMap(([key, definition]) => {
+    const ofColumn = options[key];
+    return ofColumn === null ? [] : [definedColumn(definition, ofColumn)];
+  });
 
 /**
  * The keys of a table's columns for a CSV file: those that its rows have. The values of derived columns are computed.

@@ -636,6 +636,8 @@ export interface CountedMetrics {
   cached_compiles: number | null;
   /** Calls of ops that ran on the CPU, by op; `null` if torch.compile cleared the counters and none is left. */
   fallbacks: Record<string, number> | null;
+  /** The graphs that were compiled and found in the cache, and the ops that ran on the CPU. */
+  text: string;
 }
 
 /** `data/counts`. */
@@ -2008,7 +2010,7 @@ export interface Measure {
   verdict: TestVerdict | null;
 }
 
-/** The counts of an operation in a metrics report and in the trace. */
+/** The same with the report's time, and in words. */
 export interface MetricsRow {
   /** What is counted. */
   operation: Counted;
@@ -2022,6 +2024,10 @@ export interface MetricsRow {
   agrees: boolean;
   /** Time in the report; `null` where it has none. */
   time_ps: number | null;
+  /** What is counted: `Transfers to the device`. */
+  label: string;
+  /** `disagree`; empty if the counts agree. */
+  agreement: string;
 }
 
 /** What all mistakes cost together; times and `gain` are `null` where nothing can be replayed. */

@@ -5,7 +5,7 @@ import { columnUnit, total } from '../lib/totals.js';
 import { classChip } from '../lib/classes.js';
 import { card, coreCountText, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural } from '../lib/format.js';
-import { definedColumn } from '../lib/defined-column.js';
+import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, shareColumn, sumText, table, textColumn } from '../lib/table.js';
 
@@ -77,24 +77,20 @@ function transfersCard({ transfers }) {
           testid: 'transfers-table',
           items,
           fixed: true,
-          columns: [
-            definedColumn(TABLES.transfers.direction, {
+          columns: definedColumns(TABLES.transfers, {
+            direction: {
               field: (/** @type {typeof items[number]} */ { name }) => name,
               cell: ({ name }) => [classChip(name), name.replace('_', ' ')],
-            }),
-            definedColumn(TABLES.transfers.count),
-            definedColumn(TABLES.transfers.per_step, {
-              cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)),
-            }),
-            definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
+            },
+            per_step: { cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)) },
+            duration_ps: { timeUnit: columnUnit(items, 'duration_ps') },
             // Not every transfer has a recorded size: then the sum is a lower bound.
-            definedColumn(TABLES.transfers.bytes, {
+            bytes: {
               cell: (item) =>
                 (item.bytes != null && item.known_size_count < item.count ? '≥ ' : '') + bytes(item.bytes),
               title: ({ known_size_count }) => `of ${plural(known_size_count, 'transfer')}`,
-            }),
-            definedColumn(TABLES.transfers.bytes_per_step),
-          ],
+            },
+          }),
         },
       )
     : null;

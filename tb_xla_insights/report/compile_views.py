@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,11 @@ from tb_xla_insights.report.compile_text import (
     difference_text,
 )
 from tb_xla_insights.report.execution_views import step_numbers
+from tb_xla_insights.report.metrics import counts_in_words
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.compiles_route import GraphRow
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import count
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compiles_route import CompileRow, Compiles, CountedMetrics
@@ -67,7 +71,7 @@ def _compiles(session: SessionView) -> Compiles:
             (host, sum(1 for _ in steps))
             for host, steps in groupby(report["steps"], key=lambda step: step["host"])
         ],
-        "metrics": _metrics_counts(report["metrics"]),
+        "metrics": counted_metrics(report["metrics"]),
         "note": _CAUSES_SOURCE if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
         "how_to_record_causes": HOW_TO_LOG_COMPILATIONS[tracer],
     }
@@ -101,24 +105,34 @@ def _compile_advice(row: Compile, tracer: Tracer, programs: int) -> str | None:
     return advise_unknown_change(place, "", variants=max(programs, 1 + len(row["graphs_of_same_name"])))
 
 
-def _metrics_counts(metrics: Metrics | None) -> CountedMetrics | None:
+def counted_metrics(metrics: Metrics | None) -> CountedMetrics | None:
     """The counts of a metrics report beside the capture, next to the trace's own; None without a report."""
     figures = metrics["figures"] if metrics is not None else None
     if metrics is None or metrics["file"] is None or figures is None:
         return None
-    times_ps = {
-        "compile": figures["compile_ps"],
-        "execute": figures["execute_ps"],
-        "to_device": figures["to_device_ps"],
-        "from_device": figures["from_device_ps"],
-    }
+    compiled, cached = figures["uncached_compiles"], figures["cached_compiles"]
+    fallbacks = metrics["fallbacks"] or (None if figures["fallback_calls"] is None else {})
     return {
         "file": metrics["file"],
-        "rows": [{**row, "time_ps": times_ps[row["operation"]]} for row in metrics["against_trace"]],
-        "uncached_compiles": figures["uncached_compiles"],
-        "cached_compiles": figures["cached_compiles"],
-        "fallbacks": metrics["fallbacks"] or (None if figures["fallback_calls"] is None else {}),
+        "rows": counts_in_words(metrics),
+        "uncached_compiles": compiled,
+        "cached_compiles": cached,
+        "fallbacks": fallbacks,
+        "text": _counts_text(compiled, cached, fallbacks),
     }
+
+
+def _counts_text(compiled: int | None, cached: int | None, fallbacks: Mapping[str, int] | None) -> str:
+    """Sentences on what a metrics report counts; nothing about counts that are None."""
+    graphs = [] if compiled is None else [f"{plural(compiled, 'graph')} compiled"]
+    graphs += [] if cached is None else [f"{count(cached)} taken from the cache"]
+    sentences = [f"{', '.join(graphs)}."] if graphs else []
+    if fallbacks:
+        operators = ", ".join(f"{name} {count(calls)}×" for name, calls in fallbacks.items())
+        sentences.append(f"Operators on the CPU: {operators}.")
+    elif fallbacks is not None:
+        sentences.append("No operator ran on the CPU.")
+    return " ".join(sentences)
 
 
 def _graphs(session: SessionView) -> list[GraphRow]:

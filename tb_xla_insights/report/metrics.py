@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Figures,
         MetricsAgainstTrace,
         MetricsDifference,
+        MetricsRow,
     )
     from tb_xla_insights.schema.texts import (
         Metrics as MetricsPart,
@@ -156,6 +157,20 @@ def against_trace(trace: Trace) -> list[MetricsAgainstTrace]:
                 }
             )
     return rows
+
+
+def counts_in_words(metrics: Mapping[str, Any]) -> list[MetricsRow]:
+    """The `against_trace` of a report's `metrics` with the time in the metrics report, and in words."""
+    rows: list[MetricsAgainstTrace] = metrics["against_trace"]
+    return [
+        {
+            **row,
+            "time_ps": metrics["figures"][f"{row['operation']}_ps"],
+            "label": _NOUNS[row["operation"]][1].capitalize(),
+            "agreement": "" if row["agrees"] else "disagree",
+        }
+        for row in rows
+    ]
 
 
 def _count(trace: Trace, operation: str) -> int:

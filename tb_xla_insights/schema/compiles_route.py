@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from tb_xla_insights.columns.rules import entries, first, key, total, union
 from tb_xla_insights.schema.launches import Compile
 from tb_xla_insights.schema.route_parts import PartialAnswer
-from tb_xla_insights.schema.texts import MetricsAgainstTrace
+from tb_xla_insights.schema.texts import MetricsRow
 
 
 class CompileRow(Compile):
@@ -44,13 +44,6 @@ class GraphRow(TypedDict):
     """By index of a step (as text), whether the graph was compiled in it or only ran."""
 
 
-class MetricsRow(MetricsAgainstTrace):
-    """The counts of an operation in a metrics report and in the trace."""
-
-    time_ps: int | None
-    """Time in the report; `null` where it has none."""
-
-
 class CountedMetrics(TypedDict):
     """The counts of a metrics report beside the capture."""
 
@@ -65,6 +58,8 @@ class CountedMetrics(TypedDict):
     torch.compile cleared the counter."""
     fallbacks: dict[str, int] | None
     """Calls of ops that ran on the CPU, by op; `null` if torch.compile cleared the counters and none is left."""
+    text: str
+    """The graphs that were compiled and found in the cache, and the ops that ran on the CPU."""
 
 
 class Compiles(PartialAnswer):

@@ -89,6 +89,17 @@ class MetricsAgainstTrace(TypedDict):
     """Whether the report counts at least as many as the trace of the host with the lowest count."""
 
 
+class MetricsRow(MetricsAgainstTrace):
+    """The same with the report's time, and in words."""
+
+    time_ps: int | None
+    """Time in the report; `null` where it has none."""
+    label: str
+    """What is counted: `Transfers to the device`."""
+    agreement: str
+    """`disagree`; empty if the counts agree."""
+
+
 class GraphBreak(TypedDict):
     """Why torch.compile broke a graph."""
 

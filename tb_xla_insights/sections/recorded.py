@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tb_xla_insights.analysis.sidecar_contents import PRESERVED_COUNTERS
 from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.report.metrics import counts_in_words
 from tb_xla_insights.sections.blocks import (
     Block,
     Detail,
@@ -23,12 +24,6 @@ from tb_xla_insights.text import units
 from tb_xla_insights.text.english import plural
 
 _COUNTERS = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
-_ACTIVITIES = {
-    "compile": "Compilations",
-    "execute": "Executions",
-    "to_device": "Transfers to the device",
-    "from_device": "Transfers from the device",
-}
 _MAX_REASONS = 8
 
 _ALL_COUNTERS = Definition("Counters", (Column("name", "Counter", "code"), Column("value", "Value", "count")))
@@ -82,13 +77,7 @@ def _counts_against_trace(metrics: Row) -> SectionTable:
         else COUNTS_AGAINST_TRACE.without("since_earlier_report")
     )
     rows = [
-        {
-            **row,
-            "operation": _ACTIVITIES[row["operation"]],
-            "time_ps": metrics["figures"][f"{row['operation']}_ps"],
-            "agrees": "" if row["agrees"] else "disagree",
-        }
-        for row in metrics["against_trace"]
+        {**row, "operation": row["label"], "agrees": row["agreement"]} for row in counts_in_words(metrics)
     ]
     return SectionTable(noted(definition, metrics["file"]), rows)
 
