@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from captures import Core, capture, session
 from launching import US, demo
@@ -11,7 +13,7 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import gap_views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.gap_text import gap_sentence, gaps_and_steps_text, patterns_with_kind
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -118,7 +120,7 @@ class TestGaps:
         assert [entry["index"] for entry in view["items"]] == list(range(len(view["items"])))
         durations = [entry["duration_ps"] for entry in view["items"]]
         assert durations == sorted(durations, reverse=True)
-        assert view["patterns"] == report["patterns"]
+        assert view["patterns"] == patterns_with_kind(report)
 
     def test_the_strip_has_the_cause_of_most_gap_time_per_bucket(self, case_study: SessionTrace) -> None:
         gaps = session_report(case_study, all_gaps=True)["gaps"]["items"]
@@ -193,6 +195,43 @@ class TestGaps:
     def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):
             gap_views.gap(SessionView(case_study), "x", 5)
+
+
+@pytest.mark.parametrize(
+    ("cause", "queued_ps", "kind"), [("wait", 31, "queued"), ("wait", 30, None), ("input", 31, None)]
+)
+def test_a_pattern_is_queued_if_most_time_of_its_cause_is(
+    cause: str, queued_ps: int, kind: str | None
+) -> None:
+    pattern = {"cause": cause, "by_cause_ps": {"wait": 60, "input": 40}, "queued_ps": queued_ps}
+    [row] = patterns_with_kind({"patterns": [pattern]})
+    assert row["kind"] == kind
+
+
+def test_gaps_are_related_to_steps() -> None:
+    gaps: dict[str, Any] = {"total_ps": 50 * MS, "patterns": []}
+    assert gaps_and_steps_text(gaps, None, has_straggler=False) == ""
+    gaps["patterns"] = [
+        {"total_ps": 1, "per_step_ps": 9 * MS},
+        {"total_ps": 2, "per_step_ps": 4 * MS},
+    ]
+    inside: Any = {"idle_ps": 30 * MS, "edges_ps": 0}
+    with_edges: Any = {"idle_ps": 30 * MS, "edges_ps": 10 * MS}
+    texts = [
+        gaps_and_steps_text(gaps, inside, has_straggler=False),
+        gaps_and_steps_text(gaps, with_edges, has_straggler=True),
+    ]
+    head = "The pattern with most time takes 4.0 ms per step and core, over whole steps; "
+    without, beside_late_host = (text.replace("\u202f", " ") for text in texts)
+    assert without == (
+        f"{head}without these gaps, a step is shorter by at most that. Overview counts whole steps: 30.0 ms of the "
+        "50.0 ms of idle time here."
+    )
+    assert beside_late_host == (
+        f"{head}the time that other hosts then wait in collectives counts as busy and is additional (see Hosts). "
+        "Overview counts whole steps: 20.0 ms of the 50.0 ms of idle time here, and 10.0 ms before a core’s first or "
+        "after its last run."
+    )
 
 
 def test_patterns_sum_up_their_gaps(case_study: SessionTrace) -> None:

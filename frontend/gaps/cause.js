@@ -10,7 +10,10 @@ import { LABELS, classCell, classChip } from '../lib/classes.js';
  * @typedef {import('../lib/routes').ClassName|'queued'} CauseName
  */
 
-/** @param {Pick<GapItem, 'kind'|'cause'>} gap @returns {CauseName} */
+/**
+ * Of a gap, or of the gaps of a pattern.
+ * @param {{kind: GapItem['kind']|null, cause: GapItem['cause']}} gap @returns {CauseName}
+ */
 export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
 
 /** @param {CauseName} cause */

@@ -6,7 +6,7 @@ import { groupBy, total } from '../lib/totals.js';
 import { causeOf } from './cause.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/routes').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPatternRow} GapPattern */
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 /**
@@ -91,12 +91,10 @@ export const patternRows = (patterns, items) => patterns.map((pattern) => {
   const patternGaps = items.filter((gap) => hasPattern(gap, pattern));
   const durations = patternGaps.map(({ duration_ps }) => duration_ps).sort((a, b) => a - b);
   const total_ps = total(durations, Number);
-  const causes = causesOf(patternGaps);
-  const [{ cause } = { cause: pattern.cause }] = causes;
   return {
     ...pattern,
-    cause: cause === 'queued' ? 'wait' : cause,
-    causes,
+    ...mainCause(patternGaps),
+    causes: causesOf(patternGaps),
     reason: mainReason(patternGaps, total_ps),
     by_class_ps: sumClasses(patternGaps),
     count: patternGaps.length,
@@ -107,6 +105,20 @@ export const patternRows = (patterns, items) => patterns.map((pattern) => {
     max_ps: durations[durations.length - 1],
   };
 });
+
+/**
+ * `cause` and `kind` of gaps, as the server's patterns have them; nothing of no gap.
+ * @param {GapItem[]} gaps @returns {Partial<Pick<GapPattern, 'cause'|'kind'>>}
+ */
+function mainCause(gaps) {
+  const [longest] = [...groupBy(gaps, 'cause')]
+    .map(([cause, ofCause]) => ({ cause, ofCause, ps: total(ofCause, 'duration_ps') }))
+    .sort((a, b) => b.ps - a.ps);
+  if (!longest) return {};
+  const { cause, ofCause, ps } = longest;
+  const queued_ps = total(ofCause, (gap) => (gap.kind === 'queued' ? gap.duration_ps : 0));
+  return { cause, kind: 2 * queued_ps > ps ? 'queued' : null };
+}
 
 /**
  * The id of the finding that is the reason for more than half of the time of gaps; null if there is none.

@@ -1,17 +1,16 @@
-/** The table of recurring gaps, and the sentence on their time per step. */
+/** The table of recurring gaps. */
 
 import { h, percent } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
 import { cutName, classColor } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
-import { count, headlineTime, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { count, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
-import { causeLabel, reasonCell } from './cause.js';
+import { causeLabel, causeOf, reasonCell } from './cause.js';
 
-/** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/routes').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPatternRow} GapPattern */
 /** @typedef {import('./group.js').PatternRow} PatternRow */
 
 /** Number of positions on the axis of the session. */
@@ -52,7 +51,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
       program('before'),
       program('after', 'in the middle of its run'),
       definedColumn(TABLES.gap_patterns.cause, {
-        value: ({ cause, causes: [longest] }) => causeLabel(longest?.cause ?? cause),
+        value: (/** @type {PatternRow} */ pattern) => causeLabel(causeOf(pattern)),
         title: causesText,
         cell: (pattern) => causesCell(pattern, findings),
       }),
@@ -76,43 +75,20 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps, finding
 }
 
 /**
- * The time per step of the pattern with most time, and the difference between the idle time of whole steps (Overview)
- * and that of the gaps. Waiting for a late host is busy time, not a gap.
- * @param {Gaps} gaps
- * @param {PatternRow|undefined} pattern the one with most time
- */
-export function stepsText({ findings, step_idle, total_ps }, pattern) {
-  const bound = findings.straggler
-    ? 'the time that other hosts then wait in collectives counts as busy and is additional (see Hosts)'
-    : 'without these gaps, a step is shorter by at most that';
-  return [
-    pattern?.per_step_ps
-      ? `The pattern with most time takes ${headlineTime(pattern.per_step_ps)} per step and core, over whole steps; ` +
-        `${bound}. `
-      : '',
-    step_idle
-      ? `Overview counts whole steps: ${headlineTime(step_idle.idle_ps - step_idle.edges_ps)} of the ` +
-        `${headlineTime(total_ps)} of idle time here`
-      : '',
-    step_idle?.edges_ps ? `, and ${headlineTime(step_idle.edges_ps)} before a core’s first or after its last run` : '',
-    step_idle ? '. ' : '',
-  ].join('');
-}
-
-/**
  * The cause with most time, the finding behind it, and the cause of most gaps if it differs.
  * @param {PatternRow} pattern
  * @param {Record<string, string>} findings titles by id
  */
-function causesCell({ cause, causes, reason, count: gapCount }, findings) {
-  const [longest] = causes;
+function causesCell(pattern, findings) {
+  const { causes, reason, count: gapCount } = pattern;
+  const mainCause = causeOf(pattern);
   const mostFrequent = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
   return h(
     'span',
     null,
-    reasonCell(longest?.cause ?? cause, findings[reason ?? '']),
+    reasonCell(mainCause, findings[reason ?? '']),
     mostFrequent &&
-      mostFrequent !== longest &&
+      mostFrequent.cause !== mainCause &&
       h('small', { class: 'muted' }, `; most gaps: ${causeLabel(mostFrequent.cause)}`),
   );
 }

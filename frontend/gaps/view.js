@@ -22,11 +22,11 @@ import { gapText } from '../lib/link.js';
 import { sumText } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, patternRows, patternText, stepOf } from './group.js';
 import { gapsTable, programsText } from './list.js';
-import { patternsTable, stepsText } from './patterns.js';
+import { patternsTable } from './patterns.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/routes').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPatternRow} GapPattern */
 /** @typedef {import('./group.js').PatternRow} PatternRow */
 /** @typedef {ReturnType<typeof import('../lib/table.js').sortableTable>} Table */
 
@@ -152,7 +152,6 @@ export function gapsView(app) {
         open: (gap) => app.open(gapLinkState(gap)),
       },
     );
-    const [longestPattern] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(
       element,
       filterBar(answer),
@@ -170,7 +169,7 @@ export function gapsView(app) {
         h(
           'p',
           { class: 'small muted' },
-          isFiltered ? '' : stepsText(answer, longestPattern),
+          isFiltered || !answer.text ? '' : `${answer.text} `,
           'Selecting a pattern filters the list below.',
         ),
       ),

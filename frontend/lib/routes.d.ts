@@ -1316,8 +1316,8 @@ export interface GapOfOtherHost {
   chain_ps: Record<string, number>;
 }
 
-/** All gaps between the same two programs, or inside the runs of one. */
-export interface GapPattern {
+/** A pattern, with the kind of most of its time. */
+export interface GapPatternRow {
   /** Program before; `null` if unknown. */
   before: string | null;
   /** Program after; `null` if unknown. */
@@ -1346,6 +1346,8 @@ export interface GapPattern {
   min_ps: number;
   /** The longest one. */
   max_ps: number;
+  /** `queued` if its cause is `wait` and queued gaps have more than half of that cause's time; else `null`. */
+  kind: "queued" | null;
 }
 
 /** Where a gap is. */
@@ -1387,7 +1389,9 @@ export interface GapsAnswer {
   /** The 1,000 longest gaps, the longest first. */
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */
-  patterns: GapPattern[];
+  patterns: GapPatternRow[];
+  /** The time per step of the pattern with most time, and the difference between the idle time of whole steps and that of the gaps; empty without steps. */
+  text: string;
   /** Number of gaps among the longest ones (1,000 times the number of devices); the same gap on several cores counts once. */
   distinct_count: number;
   /** Work and idle time of all cores in whole steps; `null` without steps. */

@@ -17,6 +17,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.default_step import default_step
 from tb_xla_insights.report.execution_costs import execution_sums, reading_text, savings
 from tb_xla_insights.report.figures import joins_text
+from tb_xla_insights.report.gap_text import is_queued
 from tb_xla_insights.report.host_document import program_rows
 from tb_xla_insights.report.host_tables import (
     IdleBetween,
@@ -192,7 +193,7 @@ def _idle_between(session: SessionView, device_ids: _DeviceIds) -> list[IdleBetw
                 "total_ps": row["total_ps"],
                 "mean_ps": row["total_ps"] // row["count"],
                 "cause": cause,
-                "queued": cause == "wait" and 2 * row["queued_ps"] > by_cause_ps["wait"],
+                "queued": is_queued(cause, row),
             }
         )
     return rows

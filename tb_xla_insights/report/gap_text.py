@@ -10,12 +10,14 @@ from tb_xla_insights.analysis.frameworks import host_activities, unshown_clause
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.text.english import join_words
-from tb_xla_insights.text.units import brief_time, brief_times
+from tb_xla_insights.text.units import brief_time, brief_times, time_text
 from tb_xla_insights.trace.device import device_name
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog.classes import ClassName
-    from tb_xla_insights.schema.gaps_route import ThreadTime
+    from tb_xla_insights.schema.gaps import GapPattern
+    from tb_xla_insights.schema.gaps_route import GapPatternRow, ThreadTime
+    from tb_xla_insights.schema.steps import StepTimes
 
 _DESCRIBED_SHARE = 0.8
 """A gap's sentence names classes until they have this share of the gap, but at most _MAX_DESCRIBED; the table beside it
@@ -31,15 +33,45 @@ def cause_text(row: Mapping[str, Any]) -> str:
     return "device waits" if row["kind"] == "queued" else label(row["cause"])
 
 
-def patterns_with_kind(gaps: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The patterns of a report's `gaps`, each with its `kind`: `queued` if its cause is `wait` and its queued gaps have
-    more than half of that cause's time, else None."""
-    return [{**pattern, "kind": "queued" if _is_queued(pattern) else None} for pattern in gaps["patterns"]]
+def patterns_with_kind(gaps: Mapping[str, Any]) -> list[GapPatternRow]:
+    """The patterns of a report's `gaps`, each with its `kind`."""
+    patterns: list[GapPattern] = gaps["patterns"]
+    return [
+        {**pattern, "kind": "queued" if is_queued(pattern["cause"], pattern) else None}
+        for pattern in patterns
+    ]
 
 
-def _is_queued(pattern: Mapping[str, Any]) -> bool:
-    waits_ps: int = pattern["by_cause_ps"].get("wait", 0)
-    return pattern["cause"] == "wait" and 2 * int(pattern["queued_ps"]) > waits_ps
+def is_queued(cause: ClassName | None, sums: Mapping[str, Any]) -> bool:
+    """Whether the device waits, for something other than the host, in most of the time of several gaps' main `cause`:
+    it is `wait`, and queued gaps have more than half of its time."""
+    return cause == "wait" and bool(2 * sums["queued_ps"] > sums["by_cause_ps"]["wait"])
+
+
+def gaps_and_steps_text(gaps: Mapping[str, Any], step_idle: StepTimes | None, *, has_straggler: bool) -> str:
+    """The time per step of the pattern with most time, and the difference between the idle time of whole steps and that
+    of the gaps; empty without either. `step_idle`: of all cores; None without whole steps."""
+    sentences = []
+    longest = max(gaps["patterns"], key=lambda pattern: pattern["total_ps"], default=None)
+    if longest and longest["per_step_ps"]:
+        # Waiting for a late host is busy time, not a gap.
+        bound = (
+            "the time that other hosts then wait in collectives counts as busy and is additional (see Hosts)"
+            if has_straggler
+            else "without these gaps, a step is shorter by at most that"
+        )
+        sentences.append(
+            f"The pattern with most time takes {time_text(longest['per_step_ps'], 1)} per step and core, over whole "
+            f"steps; {bound}."
+        )
+    if step_idle:
+        idle, edges = step_idle["idle_ps"], step_idle["edges_ps"]
+        inside, listed, outside = (time_text(ps, 1) for ps in (idle - edges, gaps["total_ps"], edges))
+        at_edges = f", and {outside} before a core’s first or after its last run" if edges else ""
+        sentences.append(
+            f"Overview counts whole steps: {inside} of the {listed} of idle time here{at_edges}."
+        )
+    return " ".join(sentences)
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:

@@ -18,7 +18,12 @@ from tb_xla_insights.catalog.classes import UNRECORDED
 from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.gap_findings import findings_of_gap, reason_of_gap, why_gap
-from tb_xla_insights.report.gap_text import by_thread, gap_sentence
+from tb_xla_insights.report.gap_text import (
+    by_thread,
+    gap_sentence,
+    gaps_and_steps_text,
+    patterns_with_kind,
+)
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.text.units import brief_times
@@ -88,18 +93,21 @@ def _gaps(session: SessionView) -> GapsAnswer:
     for index, group in enumerate(groups):
         group["index"] = index
     idle, sums = report["step_idle"], report["gaps"]
+    step_idle = idle["all_cores"] if idle["steps"] else None
+    findings = {finding["id"]: finding["title"] for finding in report["findings"]}
     return {
         "count": sums["count"],
         "total_ps": sums["total_ps"],
         "listed_ps": sums["listed_ps"],
         "by_class_ps": sums["by_class_ps"],
         "by_kind_ps": sums["by_kind_ps"],
-        "patterns": sums["patterns"],
+        "patterns": patterns_with_kind(sums),
+        "text": gaps_and_steps_text(sums, step_idle, has_straggler="straggler" in findings),
         "items": groups[:MAX_GAPS],
         "distinct_count": len(groups),
-        "step_idle": idle["all_cores"] if idle["steps"] else None,
+        "step_idle": step_idle,
         "strip": _strip(session),
-        "findings": {finding["id"]: finding["title"] for finding in report["findings"]},
+        "findings": findings,
     }
 
 

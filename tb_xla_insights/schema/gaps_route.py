@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ByClass, Severity
@@ -53,6 +55,13 @@ class DeviceStrip(TypedDict):
     """A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap."""
 
 
+class GapPatternRow(GapPattern):
+    """A pattern, with the kind of most of its time."""
+
+    kind: Literal["queued"] | None
+    """`queued` if its cause is `wait` and queued gaps have more than half of that cause's time; else `null`."""
+
+
 class GapsAnswer(PartialAnswer):
     """`data/gaps`: idle time of all devices, from the first to the last run of each."""
 
@@ -68,8 +77,11 @@ class GapsAnswer(PartialAnswer):
     """Their time by kind; adds up to `listed_ps`."""
     items: list[GapItem]
     """The 1,000 longest gaps, the longest first."""
-    patterns: list[GapPattern]
+    patterns: list[GapPatternRow]
     """Gaps by the programs around them; most time first."""
+    text: str
+    """The time per step of the pattern with most time, and the difference between the idle time of whole steps and that
+    of the gaps; empty without steps."""
     distinct_count: int
     """Number of gaps among the longest ones (1,000 times the number of devices); the same gap on several cores counts
     once."""

@@ -93,6 +93,7 @@ test('patterns have the figures of the given gaps and keep their positions', () 
     min_ps: 10,
     max_ps: 14,
     cause: 'tracing',
+    kind: null,
     causes: [{ cause: 'tracing', count: 2, ps: 24 }],
     reason: null,
     by_class_ps: { tracing: 24 },
@@ -120,6 +121,24 @@ test('a pattern has its causes by time and count, and the median', () => {
     [pattern.median_ps, pattern.mean_ps, pattern.cause, pattern.reason],
     [3, 56.75, 'input', 'early_sync'],
   );
+});
+
+test('the cause of a pattern is its class with most time, queued if queued gaps have most of that', () => {
+  const row = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
+  const rowOfGaps = (/** @type {number} */ unqueued_ps) => {
+    const gaps = [
+      gap('TPU:0', 0, 40, { cause: 'input' }),
+      gap('TPU:0', 100, 35, { kind: 'queued', cause: 'wait' }),
+      gap('TPU:0', 200, unqueued_ps, { cause: 'wait' }),
+    ];
+    const [{ cause, kind }] = patternRows([row], gaps);
+    return [cause, kind];
+  };
+  assert.deepEqual([3, 25, 35].map(rowOfGaps), [
+    ['input', null],
+    ['wait', 'queued'],
+    ['wait', null],
+  ]);
 });
 
 test('a pattern is linked by the names of its programs', () => {
