@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
-import numpy as np
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
 from tb_xla_insights.analysis.idle.outside_span import (
-    OutsideSpan,
-    find_outside_span,
     outside_sentence,
     outside_span_report,
 )
-from tb_xla_insights.catalog.classes import CLASS_INDEX
+from tb_xla_insights.schema.common import ByClass
+from tb_xla_insights.schema.feeding import TimeOutsideSpan
 from tb_xla_insights.trace.model import Trace
 
 MS = 10**9
+PARTS: tuple[Literal["before"], Literal["after"]] = ("before", "after")
 
 
 def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
@@ -57,11 +57,20 @@ def test_both_parts_by_class_of_host_work() -> None:
     ],
 )
 def test_of_several_activities_the_two_longest_are_told(unrecorded: int, compiling: int, text: str) -> None:
-    by_class_ps = np.zeros(len(CLASS_INDEX), np.int64)
-    by_class_ps[CLASS_INDEX["unrecorded"]] = unrecorded * MS
-    by_class_ps[CLASS_INDEX["compile"]] = compiling * MS
-    by_class_ps[CLASS_INDEX["tracing"]] = (100 - unrecorded - compiling) * MS
-    outside = OutsideSpan(100 * MS, 0, by_class_ps, np.zeros(len(CLASS_INDEX), np.int64), 200 * MS)
+    times: ByClass = {
+        "tracing": (100 - unrecorded - compiling) * MS,
+        "compile": compiling * MS,
+        "unrecorded": unrecorded * MS,
+    }
+    outside: TimeOutsideSpan = {
+        "before": {"duration_ps": 100 * MS, "by_class_ps": times, "longest": None},
+        "after": {"duration_ps": 0, "by_class_ps": {}, "longest": None},
+        "profiler_start_ps": 0,
+        "profiler_stop_ps": 0,
+        "capture_ps": 200 * MS,
+        "share": 0.5,
+        "text": None,
+    }
     assert f" before the first run ({text})." in outside_sentence(outside, 1, "torch_xla")
 
 
@@ -85,13 +94,12 @@ def test_starting_and_stopping_the_profiler_is_not_part_of_the_training() -> Non
         role="driving",
     )
     trace = session(capture(main, Core(ops=[("dot", 40 * MS, 50 * MS)])))
-    outside = find_outside_span(trace.traces[0])
-    assert outside is not None
-    assert (outside.before_ps, outside.after_ps, outside.session_ps) == (20 * MS, 10 * MS, 80 * MS)
-    assert (outside.before.sum(), outside.after.sum()) == (20 * MS, 10 * MS)
-    assert outside.profiler_ps == (20 * MS, 40 * MS)
     report = outside_span_report(trace.traces[0])
     assert report is not None
+    assert [sum(report[part]["by_class_ps"].values()) for part in PARTS] == [20 * MS, 10 * MS]
+    assert [report[part]["duration_ps"] for part in PARTS] == [20 * MS, 10 * MS]
+    assert report["capture_ps"] == 80 * MS
+    assert (report["profiler_start_ps"], report["profiler_stop_ps"]) == (20 * MS, 40 * MS)
     longest = report["before"]["longest"]
     assert longest is not None
     assert (longest["name"], longest["duration_ps"]) == ("$queue.py:154 get", 15 * MS)

@@ -38,7 +38,7 @@ export type Presence = "both" | "only_a" | "only_b" | "changed";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
-export type Runtime = "pjrt" | "xrt" | "unknown";
+export type Runtime = "xrt" | "pjrt" | "unknown";
 
 export type Severity = "critical" | "warning" | "info";
 
@@ -1704,6 +1704,8 @@ export interface InputPipeline {
   idle_ps: number;
   /** Time that devices wait in infeed ops in gaps that are not starved: in starved ones, the host's loading counts. */
   infeed_ps: number;
+  /** `idle_ps` as a share of the spans of the devices. */
+  share: number;
   /** Time that threads load. */
   load_ps: number;
   /** The share of it in which a device works; `null` where nothing loads. */
@@ -1712,8 +1714,6 @@ export interface InputPipeline {
   send_ps: number;
   /** The share of it in which a device works; `null` where nothing is sent. */
   send_hidden: number | null;
-  /** `idle_ps` as a share of the spans of the devices. */
-  share: number;
   /** What `share` means: at least 10 %, at least 3 %, less, or not known. With `late_hosts`, the gain of the finding `straggler` counts if it is larger. */
   verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
   /** Hosts that hold up the others by loading. */

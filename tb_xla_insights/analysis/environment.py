@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.scope_names import op_name_in_tf_op, scope_in_op_name
@@ -37,8 +37,6 @@ FRAMEWORKS: dict[Framework, str] = {
     "jax": "JAX",
     "tensorflow": "TensorFlow",
 }
-RUNTIMES: tuple[Runtime, ...] = ("xrt", "pjrt")
-UNKNOWN: Final = "unknown"
 _OTHER_DEVICE = "other device"
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 

@@ -42,9 +42,11 @@ smallest, largest = Rule(min), Rule(max)
 known_total = Rule(lambda a, b: b if a is None else a if b is None else a + b)
 """The sum of the values that are known; None if none is."""
 
-first = Rule(min, lambda value, _, at: (at, value), operator.itemgetter(1))
-"""That of the first host that has the row."""
+first = Rule(min, lambda value, _, at: (value is None, at, value), operator.itemgetter(2))
+"""That of the first host that knows it."""
 
+anywhere = Rule(operator.or_, empty=False)
+"""Whether it is so on any host."""
 
 entries = Rule(operator.or_)
 """The entries of all hosts' dicts, which have no key in common."""
@@ -76,11 +78,11 @@ def median(weight: Weight) -> Rule:
     return Rule(lift=lambda value, row, _: [(value, _weight(weight, row))], value=weighted_median)
 
 
-def mean(weight: Weight) -> Rule:
-    """The weighted mean of the hosts' values, exact before it is rounded to a float; 0 without any weight."""
+def mean(weight: Weight, otherwise: float | None = 0.0) -> Rule:
+    """The weighted mean of the hosts' values, exact before it is rounded to a float; `otherwise` without any weight."""
     return Rule(
         lift=lambda value, row, _: [(value, _weight(weight, row))],
-        value=lambda pairs: weighted_mean(pairs) or 0.0,
+        value=lambda pairs: otherwise if (known := weighted_mean(pairs)) is None else known,
     )
 
 

@@ -8,7 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.columns.head import Head
-from tb_xla_insights.columns.rules import computed, counts, first, key, largest, smallest, total
+from tb_xla_insights.columns.merge import row_of
+from tb_xla_insights.columns.rules import computed, counts, key, known_total, largest, smallest, total
 from tb_xla_insights.columns.shift import instant, step_index
 from tb_xla_insights.schema.common import ByClass
 
@@ -144,7 +145,7 @@ class GapPattern(TypedDict):
     """Their mean."""
     in_steps_ps: Annotated[int, total]
     """The part of `total_ps` in whole steps."""
-    per_step_ps: Annotated[int | None, first]
+    per_step_ps: Annotated[int | None, known_total]
     """`in_steps_ps` per step and core; `null` without steps."""
     min_ps: Annotated[int, smallest]
     """The shortest one."""
@@ -164,19 +165,24 @@ class GapsByKind(TypedDict):
     has no recorded run."""
 
 
-class Gaps(TypedDict):
+class GapSums(TypedDict):
+    """Sums over the gaps of all devices, from the first to the last run of each."""
+
+    count: Annotated[int, total]
+    """Number of gaps of at least 10 µs."""
+    total_ps: Annotated[int, total]
+    """Idle time of all devices, shorter gaps included."""
+    listed_ps: Annotated[int, total]
+    """Idle time in gaps of at least 10 µs."""
+    by_class_ps: Annotated[ByClass, counts(CLASSES)]
+    """What the host did in these; adds up to `listed_ps`."""
+    by_kind_ps: Annotated[GapsByKind, row_of(GapsByKind)]
+    """Their time by kind; adds up to `listed_ps`."""
+
+
+class Gaps(GapSums):
     """Gaps of all devices, from the first to the last run of each."""
 
-    count: int
-    """Number of gaps of at least 10 µs."""
-    total_ps: int
-    """Idle time of all devices, shorter gaps included."""
-    listed_ps: int
-    """Idle time in gaps of at least 10 µs."""
-    by_class_ps: ByClass
-    """What the host did in these; adds up to `listed_ps`."""
-    by_kind_ps: GapsByKind
-    """Their time by kind; adds up to `listed_ps`."""
     items: list[Gap]
     """The 1,000 longest gaps, or all on request; the longest first."""
     patterns: list[GapPattern]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import Rule, anywhere, first
 from tb_xla_insights.schema.common import ByClass
 
 Framework = Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
-Runtime = Literal["pjrt", "xrt", "unknown"]
+Runtime = Literal["xrt", "pjrt", "unknown"]
+"""Each in the order in which the first that any host has is the session's."""
+
+
+def _first_in_order(names: Any) -> Rule:
+    order = get_args(names)
+    return Rule(lambda a, b: min(a, b, key=order.index))
 
 
 class HostFile(TypedDict):
@@ -48,17 +55,17 @@ class SessionHead(TypedDict):
 class Environment(TypedDict):
     """Framework, runtime and accelerator."""
 
-    framework: Framework
+    framework: Annotated[Framework, _first_in_order(Framework)]
     """The framework that drives the devices."""
-    runtime: Runtime
+    runtime: Annotated[Runtime, _first_in_order(Runtime)]
     """The runtime below it."""
-    accelerator: str
+    accelerator: Annotated[str, first]
     """Kind of the devices, as the capture names it."""
-    hlo_scopes: bool
+    hlo_scopes: Annotated[bool, anywhere]
     """Whether any op carries the name of a scope."""
-    synthetic: bool
+    synthetic: Annotated[bool, anywhere]
     """Whether the capture was generated, not recorded."""
-    label: str
+    label: Annotated[str, first]
     """Framework, runtime and devices in one line."""
 
 

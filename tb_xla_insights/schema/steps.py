@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import counts, total
 from tb_xla_insights.columns.shift import instant, step_index
 from tb_xla_insights.schema.common import ByClass
 
@@ -52,20 +54,20 @@ class Step(TypedDict):
 class StepTimes(TypedDict):
     """Sums over steps and cores."""
 
-    time_ps: int
+    time_ps: Annotated[int, total]
     """Duration of the steps, once per core; the spans of devices where there are no steps."""
-    work_ps: int
+    work_ps: Annotated[int, total]
     """Time in which cores work."""
-    stall_ps: int
+    stall_ps: Annotated[int, total]
     """The part of `work_ps` in ops that only wait."""
-    idle_ps: int
+    idle_ps: Annotated[int, total]
     """`time_ps` - `work_ps`."""
-    small_ps: int
+    small_ps: Annotated[int, total]
     """The part of `idle_ps` in gaps below 10 µs."""
-    edges_ps: int
+    edges_ps: Annotated[int, total]
     """The part of `idle_ps` before a core's first and after its last work, where no gap is; also part of
     `by_class_ps`."""
-    by_class_ps: ByClass
+    by_class_ps: Annotated[ByClass, counts(CLASSES)]
     """`idle_ps` without `small_ps`, by what the host did."""
 
 

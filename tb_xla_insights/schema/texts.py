@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import anywhere, first, key, total
 
 Counted = Literal["compile", "execute", "to_device", "from_device"]
 
@@ -77,15 +78,15 @@ class MetricsDifference(TypedDict):
 class MetricsAgainstTrace(TypedDict):
     """The counts of an operation in a metrics report and in the trace."""
 
-    operation: Annotated[Counted, Head("What")]
+    operation: Annotated[Counted, key, Head("What")]
     """What is counted."""
-    metrics: Annotated[int | None, Head("Report")]
+    metrics: Annotated[int | None, first, Head("Report")]
     """Count in the report; `null` where it has none."""
-    since_earlier_report: Annotated[int | None, Head("During the capture")]
+    since_earlier_report: Annotated[int | None, first, Head("During the capture")]
     """Count since the earlier report, so during the capture; `null` without an earlier report."""
-    trace: Annotated[int, Head("Trace")]
+    trace: Annotated[int, total, Head("Trace")]
     """Count in the trace."""
-    agrees: Annotated[bool, Head("")]
+    agrees: Annotated[bool, anywhere, Head("")]
     """Whether the report counts at least as many as the trace of the host with the lowest count."""
 
 
@@ -131,15 +132,15 @@ class DynamoExplanation(TypedDict):
 class DebugLog(TypedDict):
     """Contents of PyTorch/XLA debug logs, and how much of the trace they explain."""
 
-    compilations: int
+    compilations: Annotated[int, first]
     """Compilations in the logs."""
-    executions: int
+    executions: Annotated[int, first]
     """Executions in the logs."""
-    graphs: int
+    graphs: Annotated[int, first]
     """Different graphs in the logs."""
-    joined_compiles: int
+    joined_compiles: Annotated[int, total]
     """Compilations in the trace that the logs explain."""
-    joined_executions: int
+    joined_executions: Annotated[int, total]
     """Executions in the trace that the logs explain."""
 
 

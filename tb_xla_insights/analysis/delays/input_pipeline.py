@@ -7,7 +7,6 @@ One analysis for every way to load: hand-written annotations and torch loaders o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -33,14 +32,12 @@ from tb_xla_insights.analysis.time.intervals import (
 )
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import INPUT
-from tb_xla_insights.columns.weighted import weighted_mean
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
-    from tb_xla_insights.schema.feeding import InputPipelineSums
+    from tb_xla_insights.schema.feeding import InputPipeline as InputPipelineRow
 
 Verdict = Literal["bound", "partly_hidden", "hidden", "unknown"]
 LoadingKind = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"]
@@ -173,7 +170,7 @@ def _kind(trace: Trace, loaders: list[int], *, has_infeed: bool, has_waits: bool
     return "driving_thread" if has_waits else None
 
 
-def input_pipeline_report(trace: Trace) -> InputPipelinePart:
+def input_pipeline_report(trace: Trace) -> InputPipelineRow:
     """The report's `input_pipeline`.
 
     `wait_ps`: how long the driving threads load or wait for batches. `idle_ps`: how long devices are idle meanwhile in
@@ -183,46 +180,34 @@ def input_pipeline_report(trace: Trace) -> InputPipelinePart:
     `unknown` if nothing recorded shows loading or no device recorded work. `late_hosts`: hosts that hold up others by
     loading; empty until the hosts are compared.
     """
-    span_ps = sum(end - start for start, end in (device.span_ps for device in trace.devices))
-    return merge_input_pipelines([_host_row(trace)], span_ps)
-
-
-def merge_input_pipelines(rows: Sequence[InputPipelineSums], span_ps: int) -> InputPipelinePart:
-    """The report's `input_pipeline` from that of each host: sums, shares of the sums, and the verdict on all devices,
-    whose spans have the sum `span_ps`. `kind` is that of the first host that has one."""
-    kind = next((row["kind"] for row in rows if row["kind"]), None)
-    idle_ps = sum(row["idle_ps"] for row in rows)
-    share = idle_ps / span_ps if span_ps else 0.0
-    return {
-        "kind": kind,
-        "batches": sum(row["batches"] for row in rows),
-        "loader_threads": sum(row["loader_threads"] for row in rows),
-        "wait_ps": sum(row["wait_ps"] for row in rows),
-        "idle_ps": idle_ps,
-        "infeed_ps": sum(row["infeed_ps"] for row in rows),
-        "share": share,
-        "load_ps": sum(row["load_ps"] for row in rows),
-        "load_hidden": weighted_mean((row["load_hidden"], row["load_ps"]) for row in rows),
-        "send_ps": sum(row["send_ps"] for row in rows),
-        "send_hidden": weighted_mean((row["send_hidden"], row["send_ps"]) for row in rows),
-        "verdict": input_verdict(share, kind is not None and span_ps > 0),
-        "late_hosts": [],
-    }
-
-
-def _host_row(trace: Trace) -> InputPipelineSums:
     pipeline = find_input_pipeline(trace)
-    return {
+    row: InputPipelineRow = {
         "kind": pipeline.kind,
         "batches": len(pipeline.batches),
         "loader_threads": len(pipeline.loaders),
         "wait_ps": pipeline.waits.total_ps,
         "idle_ps": pipeline.starved_ps + pipeline.infeed_ps,
         "infeed_ps": pipeline.infeed_ps,
+        "share": 0.0,
         "load_ps": pipeline.loading.total_ps,
         "load_hidden": pipeline.load_hidden,
         "send_ps": pipeline.sending.total_ps,
         "send_hidden": pipeline.send_hidden,
+        "verdict": "unknown",
+        "late_hosts": [],
+    }
+    return with_input_verdict(
+        row, sum(end - start for start, end in (device.span_ps for device in trace.devices))
+    )
+
+
+def with_input_verdict(row: InputPipelineRow, span_ps: int) -> InputPipelineRow:
+    """The report's `input_pipeline` with its `share` and `verdict`. `span_ps`: the sum of all devices' spans."""
+    share = row["idle_ps"] / span_ps if span_ps else 0.0
+    return {
+        **row,
+        "share": share,
+        "verdict": input_verdict(share, is_known=row["kind"] is not None and span_ps > 0),
     }
 
 

@@ -19,11 +19,13 @@ from tb_xla_insights.analysis.time.class_times import class_times_inside, covere
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.columns.merge import merged_row
+from tb_xla_insights.schema.steps import StepTimes
 from tb_xla_insights.text.units import rounded_parts
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.steps import DeviceStepTimes, LeftOut, PerStepAndCore, StepIdle, StepTimes
+    from tb_xla_insights.schema.steps import DeviceStepTimes, LeftOut, PerStepAndCore, StepIdle
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def step_idle_from_rows(
         "step_ps": sum(durations) // len(durations) if durations else None,
         "median_ps": sorted(durations)[(len(durations) - 1) // 2] if durations else None,
         **per_step_and_core(rows),
-        "all_cores": _sum_rows(rows) if rows else None,
+        "all_cores": merged_row(StepTimes, rows) if rows else None,
         "devices": [*rows],
         "left_out": [*left_out],
     }
@@ -143,19 +145,6 @@ def _row(trace: Trace, index: int) -> DeviceStepTimes:
         "small_ps": int(time.small_ps.sum()),
         "edges_ps": int(time.edges_ps.sum()),
         "by_class_ps": times_by_class(time.by_class_ps.sum(axis=0)),
-    }
-
-
-def _sum_rows(rows: Sequence[DeviceStepTimes]) -> StepTimes:
-    by_class_ps = {name: sum(row["by_class_ps"].get(name, 0) for row in rows) for name in CLASSES}
-    return {
-        "time_ps": sum(row["time_ps"] for row in rows),
-        "work_ps": sum(row["work_ps"] for row in rows),
-        "stall_ps": sum(row["stall_ps"] for row in rows),
-        "idle_ps": sum(row["idle_ps"] for row in rows),
-        "small_ps": sum(row["small_ps"] for row in rows),
-        "edges_ps": sum(row["edges_ps"] for row in rows),
-        "by_class_ps": {name: time_ps for name, time_ps in by_class_ps.items() if time_ps},
     }
 
 

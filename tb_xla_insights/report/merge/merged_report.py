@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
-from tb_xla_insights.analysis.delays.input_pipeline import merge_input_pipelines
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.propagation.merged import MergedAnnotations
 from tb_xla_insights.columns.merge import MergedTable
@@ -208,10 +207,7 @@ class ReportMerger:
                 [row for section in sections for row in section.rows["compiles"]], programs
             ),
             "transfers": small_keys.merge_transfers(sections),
-            "input_pipeline": merge_input_pipelines(
-                [section.rows["input_pipeline"] for section in sections],
-                sum(section.span_ps for section in sections),
-            ),
+            "input_pipeline": small_keys.merge_input_pipelines(sections),
             "collectives": self._collectives.rows(order_by="duration_ps"),
             "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,

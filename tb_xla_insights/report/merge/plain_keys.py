@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
+from tb_xla_insights.analysis.environment import environment_label
+from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.report.host_document import session_summary
 from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics
+from tb_xla_insights.schema.session import Environment
 from tb_xla_insights.text.host_order import natural_key
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import SummaryKeys
-    from tb_xla_insights.schema.session import Busy, Device, Environment, Framework, Runtime, SessionHead
+    from tb_xla_insights.schema.session import Busy, Device, SessionHead
     from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -50,24 +52,15 @@ def merge_heads(hosts: Sequence[SessionHead], start_unix_ns: int, duration_ps: i
 
 
 def merge_environments(hosts: Sequence[Mapping[str, Any]]) -> Environment:
-    """The report's `environment`: the first known framework and runtime in the order of FRAMEWORKS and RUNTIMES that
-    any host has, and the accelerator of most devices. `hosts` have the keys `environment` and `devices`."""
-    environments = [host["environment"] for host in hosts]
-    frameworks, runtimes = ({row[key] for row in environments} for key in ("framework", "runtime"))
+    """The report's `environment`, with the accelerator of most devices. `hosts` have the keys `environment` and
+    `devices`."""
+    row = merged_row(Environment, [host["environment"] for host in hosts])
     accelerators: Counter[str] = Counter()
     for host in hosts:
         accelerators[host["environment"]["accelerator"]] += len(host["devices"])
-    framework: Framework = next((name for name in FRAMEWORKS if name in frameworks), UNKNOWN)
-    runtime: Runtime = next((name for name in RUNTIMES if name in runtimes), UNKNOWN)
     accelerator = max(accelerators, key=lambda name: accelerators[name])
-    return {
-        "framework": framework,
-        "runtime": runtime,
-        "accelerator": accelerator,
-        "hlo_scopes": any(row["hlo_scopes"] for row in environments),
-        "synthetic": any(row["synthetic"] for row in environments),
-        "label": environment_label(framework, runtime, accelerator, accelerators.total()),
-    }
+    label = environment_label(row["framework"], row["runtime"], accelerator, accelerators.total())
+    return {**row, "accelerator": accelerator, "label": label}
 
 
 def merge_devices(hosts: Sequence[Sequence[Device]], duration_ps: int) -> list[Device]:

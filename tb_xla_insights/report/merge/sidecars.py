@@ -3,12 +3,14 @@ files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, get_args
 
+from tb_xla_insights.columns.merge import MergedTable
 from tb_xla_insights.report.merge.tables import HostKey
+from tb_xla_insights.schema.texts import Counted, DebugLog, MetricsAgainstTrace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.texts import Metrics, MetricsAgainstTrace, Recorded
+    from tb_xla_insights.schema.texts import Metrics, Recorded
 
 T = TypeVar("T")
 
@@ -20,35 +22,21 @@ class MergedSidecars:
     def __init__(self) -> None:
         self._metrics: tuple[HostKey, Metrics] | None = None
         self._recorded: tuple[HostKey, Recorded] | None = None
-        self._counts: dict[str, MetricsAgainstTrace] = {}
-        self._joined_compiles = self._joined_executions = 0
+        self._counts, self._debug = MergedTable(MetricsAgainstTrace), MergedTable(DebugLog)
 
     def add(self, key: HostKey, metrics: Metrics | None, recorded: Recorded | None) -> None:
         self._metrics = _first(self._metrics, key, metrics)
         self._recorded = _first(self._recorded, key, recorded)
-        if metrics is None:
-            return
-        for row in metrics["against_trace"]:
-            count = self._counts.setdefault(row["operation"], {**row, "trace": 0, "agrees": False})
-            count["trace"] += row["trace"]
-            count["agrees"] |= row["agrees"]
-        if metrics["debug"]:
-            self._joined_compiles += metrics["debug"]["joined_compiles"]
-            self._joined_executions += metrics["debug"]["joined_executions"]
+        if metrics is not None:
+            self._counts.add(key, metrics["against_trace"])
+            self._debug.add(key, [metrics["debug"]] if metrics["debug"] else [])
 
     @property
     def metrics(self) -> Metrics | None:
         if self._metrics is None:
             return None
-        _, metrics = self._metrics
-        debug = metrics["debug"]
-        if debug:
-            debug = {
-                **debug,
-                "joined_compiles": self._joined_compiles,
-                "joined_executions": self._joined_executions,
-            }
-        return {**metrics, "against_trace": [*self._counts.values()], "debug": debug}
+        counts = sorted(self._counts.rows("trace"), key=lambda row: get_args(Counted).index(row["operation"]))
+        return {**self._metrics[1], "against_trace": counts, "debug": self._debug.row()}
 
     @property
     def recorded(self) -> Recorded | None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tb_xla_insights.analysis.delays.input_pipeline import with_input_verdict
 from tb_xla_insights.analysis.idle.in_steps import step_idle_from_rows
-from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, longest_event, outside_span_json
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.analysis.idle.outside_span import with_outside_text
 from tb_xla_insights.columns.merge import merged_row
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.schema.feeding import Transfers
+from tb_xla_insights.schema.feeding import InputPipeline, TimeOutsideSpan, Transfers
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import TimeOutsideSpan, TransfersByDirection
+    from tb_xla_insights.schema.feeding import TransfersByDirection
     from tb_xla_insights.schema.launches import Compile, Program
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
@@ -71,30 +69,18 @@ def merge_transfers(sections: Sections) -> TransfersByDirection:
     return {"to_device": merge_direction("to_device"), "from_device": merge_direction("from_device")}
 
 
+def merge_input_pipelines(sections: Sections) -> InputPipeline:
+    """The report's `input_pipeline`: sums, and the verdict on all devices."""
+    row = merged_row(InputPipeline, [section.rows["input_pipeline"] for section in sections])
+    return with_input_verdict(row, sum(section.span_ps for section in sections))
+
+
 def merge_outside_span(sections: Sections, framework: str) -> TimeOutsideSpan | None:
     """The report's `outside_span`: each host before its own first run and after its own last run, in its own capture.
     Durations are means over the hosts whose devices recorded work, times by class are sums over them."""
     rows = [row for section in sections if (row := section.rows["outside_span"])]
-    if not rows:
-        return None
-
-    def mean(values: Sequence[int]) -> int:
-        return sum(values) // len(values)
-
-    def sum_by_class(key: str) -> Any:
-        return np.sum([[row[key]["by_class_ps"].get(name, 0) for name in CLASSES] for row in rows], axis=0)
-
-    outside = OutsideSpan(
-        mean([row["before"]["duration_ps"] for row in rows]),
-        mean([row["after"]["duration_ps"] for row in rows]),
-        sum_by_class("before"),
-        sum_by_class("after"),
-        mean([row["capture_ps"] for row in rows]),
-        longest_event(row["before"]["longest"] for row in rows),
-        longest_event(row["after"]["longest"] for row in rows),
-        (mean([row["profiler_start_ps"] for row in rows]), mean([row["profiler_stop_ps"] for row in rows])),
-    )
-    return outside_span_json(outside, sum(len(section.rows["devices"]) for section in sections), framework)
+    devices = sum(len(section.rows["devices"]) for section in sections)
+    return with_outside_text(merged_row(TimeOutsideSpan, rows), devices, framework) if rows else None
 
 
 def merge_throughput(sections: Sections, steps: Sequence[Step]) -> Throughput | None:
