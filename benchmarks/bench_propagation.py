@@ -87,7 +87,7 @@ def measure_capture(path: str) -> None:
     measure("report again", lambda: propagation_report(session))
     measure("view again", lambda: propagation_view(session))
     timeline = Timeline(session)
-    measure("the timeline's rows of scopes", timeline.find_scopes)
+    measure("the timeline's rows of scopes", timeline.find_more_rows)
 
 
 if __name__ == "__main__":

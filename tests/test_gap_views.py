@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from captures import Core, capture, session
-from launching import US, demo
+from captures import Core, capture, session, thread
+from launching import US, demo, event
 
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER
 from tb_xla_insights.catalog.classes import CLASSES
@@ -15,6 +15,7 @@ from tb_xla_insights.report import gap_views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_text import gap_sentence, gaps_and_steps_text, patterns_with_kind
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -191,6 +192,39 @@ class TestGaps:
         assert "cores" not in gap_views.gap(SessionView(single), "vm/TPU:0", 20 * US)["sentence"]
         for item in gap_views.gaps(SessionView(case_study))["items"]:
             assert len(item["all_cores_idle_by_device_ps"]) == item["cores"]
+
+    def test_a_gap_has_a_place_among_those_of_its_device_and_its_row_leads_to_them(self) -> None:
+        """Between the runs there are 2 ms, 20 µs and 3 ms: the short gap is neither counted nor visited."""
+        runs = [(0, 1000), (3000, 4000), (4020, 5000), (8000, 9000)]
+        core = Core(
+            [event("fusion", start, end - start) for start, end in runs],
+            [event("f(1)", start, end - start) for start, end in runs],
+        )
+        hosts = session(capture(thread("python", event("start", 0, 1), role="driving"), core))
+        device, view = hosts.devices[0].id, SessionView(hosts)
+        starts = [1000 * US, 4000 * US, 5000 * US]
+        places = [gap_views.gap(view, device, start_ps) for start_ps in starts]
+        assert [place["number"] for place in places] == [1, None, 2]
+        assert {(place["counted"], place["counted_from_ps"]) for place in places} == {(2, MS)}
+        timeline = Timeline(hosts)
+        timeline.find_more_rows()
+        row = next(row for row in timeline.rows()["rows"] if row["kind"] == "gaps")
+        assert (row["device"], row["events"]) == (device, 3)
+
+        def visited(skip_short: bool) -> list[int]:
+            found, start_ps = [], 0
+            while neighbour := timeline.neighbor(row["id"], 0, start_ps, "next", skip_short)["event"]:
+                found.append(start_ps := neighbour["start_ps"])
+            return found
+
+        assert visited(skip_short=False) == starts
+        assert visited(skip_short=True) == [starts[0], starts[2]]
+
+    def test_on_a_device_without_long_gaps_all_are_counted(self) -> None:
+        core = Core([event("fusion", start, 10) for start in (0, 30, 60)])
+        hosts = session(capture(thread("python", event("start", 0, 1), role="driving"), core))
+        place = gap_views.gap(SessionView(hosts), hosts.devices[0].id, 40 * US)
+        assert (place["number"], place["counted"], place["counted_from_ps"]) == (2, 2, 10 * US)
 
     def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):

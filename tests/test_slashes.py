@@ -113,7 +113,7 @@ def test_the_time_of_paths_beyond_the_limit_is_that_of_an_annotation(
 
 def test_scopes_in_the_timeline(loaded: SessionTrace) -> None:
     timeline = Timeline(loaded)
-    timeline.find_scopes()
+    timeline.find_more_rows()
     view = timeline.view(0, loaded.duration_ps, 2000, ["h0.d0.scopes"])
     lanes = [{view["names"][name] for name in lane["n"]} for lane in view["rows"]["h0.d0.scopes"]]
     assert lanes == [{"train/step"}, {"net/forward", "update"}, {"enc/q"}]

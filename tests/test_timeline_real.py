@@ -45,7 +45,7 @@ def check_sizes(timeline: Timeline, duration_ps: int) -> None:
 def test_all_views_of_a_demo_capture() -> None:
     session = load(str(DEMO))
     timeline = Timeline(session.trace)
-    timeline.find_scopes()
+    timeline.find_more_rows()
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)
 
@@ -65,6 +65,6 @@ def test_all_views_of_a_demo_capture() -> None:
 def test_all_views_of_real_captures(shared_traces: Path, name: str) -> None:
     session = load(str(shared_traces / name))
     timeline = Timeline(session.trace)
-    timeline.find_scopes()
+    timeline.find_more_rows()
     check_whole(timeline, session.duration_ps)
     check_sizes(timeline, session.duration_ps)

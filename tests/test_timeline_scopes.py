@@ -37,7 +37,7 @@ def steps(*ops: tuple[int, str]) -> list[Step]:
 
 def lanes_of(session_trace: SessionTrace) -> list[list[tuple[int, int, str]]]:
     timeline = Timeline(session_trace)
-    timeline.find_scopes()
+    timeline.find_more_rows()
     view = timeline.view(0, 2 * session_trace.duration_ps, 20_000, ["h0.d0.scopes"])
     return [
         [(start - RUN_START, length, name) for start, length, name, _ in lane]
@@ -66,7 +66,7 @@ def test_repetitions_are_separate(tmp_path: Path) -> None:
 
 def test_a_device_without_scopes_has_no_row(tmp_path: Path) -> None:
     timeline = Timeline(training(tmp_path, steps((100, ""), (200, "aten__mm:"))))
-    timeline.find_scopes()
+    timeline.find_more_rows()
     assert "scopes" not in [row["kind"] for row in timeline.rows()["rows"]]
 
 
@@ -74,7 +74,7 @@ def test_ops_of_no_length_have_no_row() -> None:
     op = "dot.1", 5, 0, {"tf_op": "Training_Step.1/forward.2/aten__mm"}
     trace = capture(thread("python", ("Training_Step", 0, 9, {"_r": 1}), ("forward", 1, 5)), Core([op]))
     timeline = Timeline(session(trace))
-    timeline.find_scopes()
+    timeline.find_more_rows()
     assert "scopes" not in {row["kind"] for row in timeline.rows()["rows"]}
 
 
@@ -83,7 +83,7 @@ def test_recorded_rows_of_name_scopes_are_unchanged() -> None:
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
     recorded_rows = timeline.rows()["rows"]
-    timeline.find_scopes()
+    timeline.find_more_rows()
     assert timeline.rows() == {"more_rows": False, "rows": recorded_rows}
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
@@ -101,7 +101,7 @@ def test_a_slice_that_begins_inside_an_op_has_the_reason_of_that_op() -> None:
     ops = [("while.1", 0, 100, {"tf_op": "while:While"}), ("add", 20, 20, {"tf_op": "model/add:Add"})]
     host = thread("python", ("train", 0, 90, {"_r": 1}), ("model", 1, 5))
     timeline = Timeline(session(capture(host, Core(ops, [("jit_f(7)", 0, 100)]))))
-    timeline.find_scopes()
+    timeline.find_more_rows()
     for start in (0, 40):
         stats = timeline.event_at("h0.d0.scopes", start, 0)["stats"]
         assert [stat["name"] for stat in stats] == ["bare: 1 op"]
@@ -119,7 +119,7 @@ def test_a_slice_belongs_to_the_step_of_its_run_also_where_runs_overlap() -> Non
     streams = {"Stream #2(Kernel)": [scoped(70, 10, 3)]}
     device = gpu(scoped(20, 30, 1), scoped(80, 40, 2), scoped(125, 20, 4), streams=streams)
     timeline = Timeline(session(capture(thread("python", *steps, *calls), device)))
-    timeline.find_scopes()
+    timeline.find_more_rows()
     step_at = {at: timeline.annotation_at("h0.d0.scopes", at * US, 0)["step"] for at in (20, 70, 80, 125)}
     assert step_at == {20: 0, 70: 1, 80: 0, 125: 1}
 
@@ -135,7 +135,7 @@ def test_an_empty_line_of_name_scopes_does_not_replace_the_scopes_of_ops() -> No
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": []})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
-    timeline.find_scopes()
+    timeline.find_more_rows()
     assert timeline.annotation_at("h0.d0.scopes", 10, 1)["path"] == "model/layer"
 
 
@@ -145,7 +145,7 @@ def test_a_second_line_of_name_scopes_has_a_row_of_its_own(other: str) -> None:
     timeline = Timeline(
         session(capture(thread("python", ("step", 0, 90)), Core([("add", 10, 20)], lines=lines)))
     )
-    timeline.find_scopes()
+    timeline.find_more_rows()
     rows = {row["id"]: row["label"] for row in timeline.rows()["rows"] if row["host"] and "d0" in row["id"]}
     assert list(rows.values()) == ["ops", other, "scopes"]
     view = timeline.view(0, 100, 100, list(rows))
@@ -176,7 +176,7 @@ def test_concurrent_requests_add_the_rows_once_below_the_ops(
         return scopes.scope_tracks(*arguments)
 
     monkeypatch.setattr("tb_xla_insights.timeline.host.scope_tracks", count_calls)
-    requests = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
+    requests = [threading.Thread(target=timeline.find_more_rows) for _ in range(4)]
     for request in requests:
         request.start()
     for request in requests:
@@ -191,7 +191,7 @@ def test_concurrent_requests_add_the_rows_once_below_the_ops(
 
 def test_a_row_of_scopes_from_an_earlier_load_is_found(tmp_path: Path) -> None:
     first_load, second_load = (Timeline(training(tmp_path, steps((100, FIRST_ATTENTION)))) for _ in range(2))
-    first_load.find_scopes()
+    first_load.find_more_rows()
     row = first_load.rows()["rows"][-1]["id"]
     assert second_load.view(0, 1000, 100, [row]) == first_load.view(0, 1000, 100, [row])
     with pytest.raises(InputError, match=r"no row h0\.d7\.scopes"):
@@ -202,7 +202,7 @@ def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
     timeline = Timeline(
         training(tmp_path, steps((100, FORWARD), (200, SECOND_ATTENTION), (300, "aten__t:"), (50, "")))
     )
-    timeline.find_scopes()
+    timeline.find_more_rows()
     inner = timeline.event_at("h0.d0.scopes", RUN_START + 100, 2)
     assert (inner["name"], [ancestor["name"] for ancestor in inner["path"]]) == (
         "attention",
@@ -248,7 +248,7 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
         return [stat["value"] for stat in stats if stat["name"] in ("annotation", "python")]
 
     assert read_stats(0) == []  # an op is shown without waiting for the programs to be read
-    timeline.find_scopes()
+    timeline.find_more_rows()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
     assert [re.sub(r"[\u2009\u202f]", " ", value) for value in read_stats(0)] == [mixed, "model.py:7"]
     assert read_stats(300) == ["no annotation (bare)"]
@@ -321,7 +321,7 @@ def test_scopes_of_real_captures(
 ) -> None:
     loaded = load(str(shared_traces / name))
     timeline = Timeline(loaded.trace)
-    timeline.find_scopes()
+    timeline.find_more_rows()
     rows = [row["id"] for row in timeline.rows()["rows"] if row["kind"] == "scopes"]
     assert len(rows) == devices
     for row in rows:

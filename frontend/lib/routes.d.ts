@@ -48,7 +48,7 @@ export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules"
 
 export type TestVerdict = "better" | "worse" | "same" | "chance" | "few";
 
-export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
+export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "gaps" | "modules" | "ops" | "scopes" | "async" | "stream";
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
 
@@ -208,7 +208,7 @@ export interface Charges {
 export interface ChosenHostsReady {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -1216,6 +1216,12 @@ export interface GapAnswer {
   barrier_ps: number;
   /** Id of the device that it waited for: the last one to begin; `null` without such a wait. */
   late_device: string | null;
+  /** Its place in time, from 1, among the gaps that are counted; `null` if it is too short. */
+  number: number | null;
+  /** Number of gaps of at least `counted_from_ps`. */
+  counted: number;
+  /** 1 ms; 10 µs if that leaves out no gap, or all. */
+  counted_from_ps: number;
   /** The host's activity in it until the next run began, in order; adds up to `duration_ps`. */
   chain: ChainLink[];
   /** Name of the host. */
@@ -2196,7 +2202,7 @@ export interface OpTime {
 export interface OpenedSession {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -2784,7 +2790,7 @@ export interface SessionLoading {
 export interface SessionReady {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -3154,7 +3160,7 @@ export interface TimelineRow {
   events: number;
   /** Whether the row is drawn without unfolding. */
   unfolded: boolean;
-  /** The share of the session that its events cover; `null` in the row of classes. */
+  /** The share of the session that its events cover; `null` in the rows of classes and of gaps. */
   share: number | null;
 }
 
@@ -3162,7 +3168,7 @@ export interface TimelineRow {
 export interface TimelineRows {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface Device {
   stall_ps: number; duty_cycle: number; modules: number; ops: number;
 }
 /** The page adds rows of gaps to those of the server. */
-export type RowKind = TimelineRowKind | "gaps";
+export type RowKind = TimelineRowKind;
 export interface Row extends Omit<TimelineRow, "kind"> { kind: RowKind }
 
 /** A session whose views are drawn. Some of its hosts may not be read yet. */

@@ -7,6 +7,11 @@ import { firstAfter, sliceAt, sliceOf } from './columns.js';
 import { sliceTexts, laneText } from './slice-style.js';
 
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
+/**
+ * `end` is announced if there is no neighbour.
+ * @typedef {(query: {row: string, depth: number, start_ps: number, direction: 'next'|'previous', skip_short?: 1},
+ *   end: string) => Promise<void>} SelectNeighbour
+ */
 
 /**
  * The index of the cursor's slice, -1 between slices. Other columns may have arrived since the cursor moved there. A
@@ -29,6 +34,9 @@ function indexAt(columns, { index, start_ps }) {
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
+  /** The row of the newest question for a neighbour, which replaces a question about another row. */
+  let newestRow = '';
+
   /**
    * The lane and time from which the next key moves: those of the cursor, else of the selection, else the first lane
    * with slices and the window's start. `cursor` is null unless the key moves from it.
@@ -38,7 +46,7 @@ export function createCursor(model, lanes, on) {
     const allLanes = lanes.lanes;
     const cursorLane = allLanes.find(({ id }) => id === cursor?.lane.id);
     if (cursorLane && cursor) return { lane: cursorLane, ps: cursor.start_ps, cursor };
-    const span = selection?.row ? model.toDrawn(selection) : null;
+    const span = model.rowOf(selection) ? model.toDrawn(selection) : null;
     const lane =
       allLanes.find(
         ({ kind, row, depth }) => kind === 'slices' && (!span || (row.id === span.row && depth === span.depth)),
@@ -59,15 +67,15 @@ export function createCursor(model, lanes, on) {
   }
 
   /**
-   * Selects the event before or after an instant, unless the session, the selection or the cursor has changed when the
-   * answer arrives.
-   * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query
-   * @param {string} end announced if there is no such event
+   * Selects the event or gap before or after an instant, unless the session, the selection or the cursor has changed
+   * when the answer arrives.
+   * @type {SelectNeighbour}
    */
   async function selectNeighbour(query, end) {
     const { cursor } = model.state;
     const isSelected = model.trackSelection();
-    const isCurrent = () => isSelected() && model.state.cursor === cursor;
+    newestRow = query.row;
+    const isCurrent = () => isSelected() && model.state.cursor === cursor && newestRow === query.row;
     try {
       const { event } = await get('neighbor', {
         session: on.session(),
@@ -83,6 +91,7 @@ export function createCursor(model, lanes, on) {
   }
 
   return {
+    selectNeighbour,
     /**
      * Selects the step before or after the selection, else before or after the middle of the window.
      * @param {'next'|'previous'} direction
@@ -111,19 +120,15 @@ export function createCursor(model, lanes, on) {
       const slice = drawnSlice(scene, lane, index);
       if (slice) return moveCursor(slice, sliceText(slice));
       const end = direction > 0 ? 'This row has no later slice.' : 'This row has no earlier slice.';
-      // The server finds neighbours of events, not of gaps.
-      if (lane.row.kind === 'gaps') on.announce(end);
-      else {
-        void selectNeighbour(
-          {
-            row: lane.row.id,
-            depth: lane.depth,
-            start_ps: cursor?.real_ps ?? ps,
-            direction: direction > 0 ? 'next' : 'previous',
-          },
-          end,
-        );
-      }
+      void selectNeighbour(
+        {
+          row: lane.row.id,
+          depth: lane.depth,
+          start_ps: cursor?.real_ps ?? ps,
+          direction: direction > 0 ? 'next' : 'previous',
+        },
+        end,
+      );
     },
     /** Moves to the next lane below or, with -1, above. @param {1|-1} direction */
     across(direction) {

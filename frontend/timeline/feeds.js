@@ -30,9 +30,10 @@ export function createFeeds(model, { arrived, failed }) {
      */
     ensure(session, scale, rows) {
       const { align } = model.state;
-      const deviceRows = align ? rows.filter((row) => row.device) : [];
+      // Gaps are not drawn while device rows are aligned.
+      const deviceRows = align ? rows.filter((row) => row.device && row.kind !== 'gaps') : [];
       const span = align && realSpan(align, deviceRows.map(({ id }) => id), scale);
-      hostFeed.ensure(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
+      hostFeed.ensure(session, scale, model.duration, rows.filter((row) => !align || !row.device));
       if (span) deviceFeed.ensure(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
     },
     slices() {

@@ -2,7 +2,6 @@
 
 import { share } from '../lib/format.js';
 import { parseRowId } from '../lib/row-ids.js';
-import { gapRow } from './selection.js';
 
 /** @typedef {import('./layout.js').Row} Row */
 /** @typedef {import('./layout.js').Device} Device */
@@ -68,8 +67,7 @@ export function layoutGroups(
 
   /** @param {string} name @param {Row[]} hostRows */
   function addGroup(name, hostRows) {
-    // Ids of rows of gaps name no host.
-    const id = groupOf(hostRows.find(({ kind }) => kind !== 'gaps') ?? hostRows[0]);
+    const id = groupOf(hostRows[0]);
     const isFull = name === fullHost;
     const isOpen = open.get(id) ?? (names.length <= MAX_OPEN_HOSTS || isFull);
     const steps = hostRows.find(({ kind }) => kind === 'steps');
@@ -123,8 +121,7 @@ export function layoutGroups(
       ids.find((device) => focused && name(device) === focused.name) ??
       firstActive(ids, allDevices);
     const rowsOf = (/** @type {string} */ device) => hostRows.filter((row) => row.device === device);
-    const isSelected = (/** @type {string} */ device) =>
-      requiredDepths.has(gapRow(device)) || rowsOf(device).some((row) => requiredDepths.has(row.id));
+    const isSelected = (/** @type {string} */ device) => rowsOf(device).some((row) => requiredDepths.has(row.id));
     const foldedIds = ids.filter((device) => device !== main && !isSelected(device) && !open.get(device));
     const fold = { id: `${id}.rest`, open: open.get(`${id}.rest`) ?? false };
     for (const device of ids.filter((candidate) => fold.open || !foldedIds.includes(candidate))) {

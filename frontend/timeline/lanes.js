@@ -70,7 +70,8 @@ export function createLanes(model, on) {
     const { align, open, piece, selection, window: span } = state;
     /** @type {LayoutOptions['requiredDepths']} */
     const requiredDepths = new Map();
-    for (const { row, depth } of [...partners(), ...(selection ? [selection] : []), ...(piece ? [piece] : [])]) {
+    const selected = selection ? [{ row: model.rowOf(selection), depth: selection.depth }] : [];
+    for (const { row, depth } of [...partners(), ...selected, ...(piece ? [piece] : [])]) {
       requiredDepths.set(row, Math.max(depth, requiredDepths.get(row) ?? 0));
     }
     if (selection?.kind === 'gap') focusDevice = selection.device;
@@ -191,7 +192,7 @@ export function createLanes(model, on) {
         get slices() {
           return visibleSlices(frame);
         },
-        selection: state.selection,
+        selection: state.selection && { ...state.selection, row: model.rowOf(state.selection) },
         hover: state.hover,
         cursor: state.cursor,
         window: state.window,
@@ -230,7 +231,7 @@ export function createLanes(model, on) {
   /** Scrolls towards the hosts that wait for the selected gap's host; that host's classes and the gap stay in view. */
   function scrollToDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
-    const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
+    const gap = laneFor(layout.lanes, model.rowOf(state.selection), 0);
     if (!gap || !waiting.length) return;
     const classLane =
       layout.lanes.find(
@@ -273,6 +274,7 @@ export function createLanes(model, on) {
     /** @param {Ready} next @param {boolean} [more] the same session with more rows */
     open(next, more = false) {
       session = next;
+      model.setRows(next.rows);
       tones = phaseTones(next.phases);
       if (!more) element.scrollTop = 0;
       if (!next.devices.some(({ id }) => id === focusDevice)) focusDevice = null;

@@ -3,7 +3,6 @@
 import { plural, share } from '../lib/format.js';
 import { decodeText, escapeItem } from '../lib/link.js';
 import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
-import { gapRow } from './selection.js';
 
 /** @typedef {import('../lib/types').Row} Row */
 /** @typedef {import('../lib/types').Device} Device */
@@ -238,7 +237,7 @@ export function layoutRows(rows, options) {
       label: device?.name ?? id,
       right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
       rule: position === 0,
-      fold: { id, open: (open.get(id) ?? id === active) || requiredDepths.has(gapRow(id)) },
+      fold: { id, open: (open.get(id) ?? id === active) || deviceRows.some((row) => requiredDepths.has(row.id)) },
     };
     if (head.fold.open) stack.addDevice(deviceRows, head);
     else stack.addFolded(id, deviceRows, head);

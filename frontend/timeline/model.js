@@ -30,6 +30,9 @@ import { selectionText, selectionValue } from './selection.js';
 
 /** Spans narrower than this on screen are zoomed to. */
 const MIN_VISIBLE_PX = 4;
+/** The same for gaps, whose length is read on screen, and how many of its lengths are shown on each side. */
+const MIN_GAP_PX = 80;
+const GAP_MARGIN_SHARE = 4;
 /** Selections that only other views show: a finding, a pattern of gaps. */
 const SELECTION_OF_OTHER_VIEWS = /^(fin|pat):/;
 
@@ -39,6 +42,8 @@ const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor:
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
 export function createModel(link, lanesPx) {
   let duration = 1;
+  /** The row of each device's gaps, which links and selections name by their device. @type {Map<string, string>} */
+  let gapRows = new Map();
   /** @type {TimelineState} */
   const state = {
     ...EMPTY,
@@ -99,6 +104,12 @@ export function createModel(link, lanesPx) {
           : '',
       ].filter(Boolean);
     },
+    /** Takes the session's rows. @param {import('../lib/types').Row[]} rows */
+    setRows(rows) {
+      gapRows = new Map(rows.flatMap(({ kind, device, id }) => (kind === 'gaps' && device ? [[device, id]] : [])));
+    },
+    /** The id of a selection's row; empty without one. @param {{row: string, device?: string}|null} selected */
+    rowOf: (selected) => selected?.row || (gapRows.get(selected?.device ?? '') ?? ''),
     /** Leaves the session: pending answers become stale, hits and alignment are cleared. */
     leave() {
       closedSessionCount += 1;
@@ -132,18 +143,21 @@ export function createModel(link, lanesPx) {
      * @param {Span} span
      * @param {number} marginShare the margin on each side after zooming, as a share of the span
      * @param {boolean} [all] whether to show the whole span, not only a part of it
+     * @param {number} [min_px] the width on screen from which a span is wide enough
      */
-    bringIntoView({ start_ps, end_ps }, marginShare, all = false) {
+    bringIntoView({ start_ps, end_ps }, marginShare, all = false, min_px = MIN_VISIBLE_PX) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const shownLength = shown.end_ps - shown.start_ps;
-      const isTooNarrow = length * lanesPx() < MIN_VISIBLE_PX * shownLength;
+      const isTooNarrow = length * lanesPx() < min_px * shownLength;
       const isOutside = start_ps >= shown.end_ps || end_ps <= shown.start_ps;
       const isCut = start_ps < shown.start_ps || end_ps > shown.end_ps;
       if (isTooNarrow || (all && length > shownLength)) {
         model.setWindow(frameSpan({ start_ps, end_ps }, marginShare));
       } else if (all ? isCut : isOutside) model.goTo((start_ps + end_ps) / 2);
     },
+    /** Brings a gap into view, wide enough to see what is around it. @param {Span} span */
+    bringGapIntoView(span) { model.bringIntoView(span, GAP_MARGIN_SHARE, true, MIN_GAP_PX); },
     /** Selects an item, a window as far as it is in the session; null clears. @param {Selection|null} selection */
     select(selection) {
       const inSession =
@@ -172,13 +186,16 @@ export function createModel(link, lanesPx) {
     },
     /**
      * The span at which a true span of a row is drawn; null if aligned device rows leave it out.
-     * @template {RowSpan} T
+     * @template {RowSpan & {device?: string}} T
      * @param {T|null} span
      * @returns {T|null}
      */
     toDrawn(span) {
-      const shift = span && shiftAt(state.align, span.row, span.start_ps);
-      return span && shift !== null ? { ...span, start_ps: span.start_ps - shift, end_ps: span.end_ps - shift } : null;
+      const row = model.rowOf(span);
+      const shift = span && shiftAt(state.align, row, span.start_ps);
+      return span && shift !== null
+        ? { ...span, row, start_ps: span.start_ps - shift, end_ps: span.end_ps - shift }
+        : null;
     },
   };
   return model;

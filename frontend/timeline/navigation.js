@@ -36,8 +36,10 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
     model.setWindow({ start_ps: state.window.start_ps + by_ps, end_ps: state.window.end_ps + by_ps });
   }
 
-  /** Selects an event and brings it into view. @param {EventSummary} summary */
+  /** Selects an event or a gap and brings it into view. @param {EventSummary} summary */
   function open(summary) {
+    const gapRow = session()?.rows.find(({ id, kind }) => id === summary.row && kind === 'gaps');
+    if (gapRow) return gaps().show({ ...summary, device: gapRow.device ?? '' });
     const selection = eventSelection(summary);
     model.bringIntoView(model.toDrawn(selection) ?? selection, 8);
     model.select(selection);
@@ -60,10 +62,10 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
    */
   function selectSlice(slice) {
     const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = slice;
-    if (row.kind === 'gaps') {
-      gaps().show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
-    } else if (slice.count > 1) model.setWindow(frameSpan({ start_ps, end_ps }, 0.02));
-    else model.select(sliceSelection(slice));
+    if (slice.count > 1) model.setWindow(frameSpan({ start_ps, end_ps }, 0.02));
+    else if (row.kind === 'gaps') {
+      gaps().show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps });
+    } else model.select(sliceSelection(slice));
   }
 
   /** Handles Enter at the cursor. */

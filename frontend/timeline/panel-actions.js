@@ -95,6 +95,7 @@ export function createPanelActions(app, model, parts) {
         }),
       // The panel's answer completes selections from links and clicks.
       gapLoaded(gap) {
+        gaps.loaded(gap);
         if (state.selection?.kind === 'gap') {
           const { device, start_ps, duration_ps } = gap;
           parts.completeSelection({ selection: gapSelection(device, start_ps, start_ps + duration_ps) });

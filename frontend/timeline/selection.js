@@ -9,7 +9,7 @@ import { gapText, msText, msValue, spanValue, windowText } from '../lib/link.js'
  * @typedef {object} Selection
  * @property {'window'|'event'|'merged'|'gap'} kind
  * @property {number} start_ps @property {number} end_ps
- * @property {string} row id; empty for a window
+ * @property {string} row id; empty for a window, and for a gap, whose row is that of its device
  * @property {number} depth
  * @property {string} name of an event
  * @property {string} device of a gap
@@ -36,12 +36,9 @@ export const isWindowOf = (selected, start, end) =>
 export const eventSelection = ({ row, depth, start_ps, duration_ps, name, event }) =>
   selection('event', { row, depth, start_ps, end_ps: start_ps + duration_ps, name, event });
 
-/** The id of the row of a device's gaps. @param {string} device */
-export const gapRow = (device) => `gaps.${device}`;
-
 /** @param {string} device @param {number} start_ps @param {number} [end_ps] */
 export const gapSelection = (device, start_ps, end_ps = start_ps) =>
-  selection('gap', { row: gapRow(device), device, start_ps, end_ps });
+  selection('gap', { device, start_ps, end_ps });
 
 /** The selection of a drawn slice, at its true time. @param {import('./scene.js').DrawnSlice} slice */
 export function sliceSelection({ lane, row, depth, real_ps, length_ps, name, event, count }) {

@@ -210,17 +210,14 @@ export function createToolbar(on) {
       time.focus();
     },
     /**
-     * Shows the position of the selected gap among the loaded ones of its device; hides the buttons if there are none.
-     * @param {number} index -1: no gap is selected
-     * @param {number} total
-     * @param {string} device name
-     * @param {string} title name with its host, and which gaps are loaded if not all are
+     * Shows the position of the selected gap, or the number of gaps; hides the buttons if there are none.
+     * @param {string} position empty without gaps
+     * @param {string} title
      */
-    setGap(index, total, device, title) {
-      gaps.classList.toggle('hidden', !total);
-      const position = index < 0 ? plural(total, 'gap') : positionText(index, total);
-      gapPosition.textContent = escapeInvisible(`${position} on ${device}`);
-      gapPosition.title = escapeInvisible(`${plural(total, 'gap')} on ${title}`);
+    setGap(position, title) {
+      gaps.classList.toggle('hidden', !position);
+      gapPosition.textContent = escapeInvisible(position);
+      gapPosition.title = escapeInvisible(title);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {

@@ -94,10 +94,9 @@ export function timelineView(app) {
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
     chosen: app.tracedSelection,
-    // Gaps are not drawn while device rows are aligned.
-    slices: () => (state.align ? feeds.slices() : gaps.addTo(feeds.slices())),
+    slices: feeds.slices,
     frame({ scale }, rows) {
-      feeds.ensure(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
+      feeds.ensure(name(), scale, rows);
       if (!awaitsFirstSlices) waits.ensure(scale);
     },
     waits,
@@ -106,7 +105,7 @@ export function timelineView(app) {
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: () => openRows(true),
+    arrived: () => lanes.request(),
     failed,
     session: () => session,
     devices() {
@@ -115,9 +114,10 @@ export function timelineView(app) {
     },
     announce: live.announceNow,
     deviceName,
-    position(index, gapCount, device, among) {
-      toolbar.setGap(index, gapCount, shortDeviceName(device), deviceName(device) + among);
+    position(device, position, details) {
+      toolbar.setGap(position && `${position} on ${shortDeviceName(device)}`, `${details} on ${deviceName(device)}`);
     },
+    selectNeighbour: (query, end) => cursor.selectNeighbour(query, end),
     open,
     comparedHost,
   });
@@ -198,7 +198,7 @@ export function timelineView(app) {
   const align = createAlign(model, app, {
     name,
     overview,
-    shownRows: () => session && gaps.rows(session.rows),
+    shownRows: () => session && session.rows,
     failed,
   });
 
@@ -318,18 +318,18 @@ export function timelineView(app) {
   });
 
   /**
-   * Shows the session's rows. Rows of gaps and of scopes arrive later than the others, maybe before the first frame.
+   * Shows the session's rows. Those of gaps and of scopes arrive later than the others, maybe before the first frame.
    * @param {boolean} more whether the rows are more of the same session
    */
   function openRows(more) {
     if (!session) return;
-    lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
+    lanes.open(session, more);
     moreHosts.draw(session);
     gaps.reportPosition();
     if (state.align) void align(true, true);
   }
 
-  async function loadScopes() {
+  async function loadMoreRows() {
     const requested = session;
     if (!requested?.more_rows) return;
     const { rows } = await get('scopes', requested.query).catch(() => requested);
@@ -371,7 +371,7 @@ export function timelineView(app) {
         openRows(false);
       });
       gaps.open(next);
-      void loadScopes();
+      void loadMoreRows();
     },
     filter() {
       lanes.request();

@@ -51,12 +51,12 @@ class LoadedHosts:
         """Whether the session may have other hosts."""
         return self.view.has_results
 
-    def find_scopes(self) -> None:
-        """Prepares the scopes, which later views need. Never raises: a request for scopes gets the error."""
+    def find_more_rows(self) -> None:
+        """Prepares the rows of gaps and scopes, which later requests need. Never raises: those get the error."""
         try:
-            self.timeline.find_scopes()
+            self.timeline.find_more_rows()
         except Exception:
-            _log.exception("%s: cannot find scopes", escape_text(self.files.path))
+            _log.exception("%s: cannot find gaps and scopes", escape_text(self.files.path))
 
     @cached_property
     def head(self) -> OpenedSession:

@@ -177,7 +177,7 @@ def session_opener(
         _ = displayed.head  # computed here, before a request waits for it
         displayed.timeline.prepare()
         release_freed_memory()
-        threading.Thread(target=displayed.find_scopes, daemon=True).start()
+        threading.Thread(target=displayed.find_more_rows, daemon=True).start()
         return opened
 
     return open_session

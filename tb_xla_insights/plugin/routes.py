@@ -207,7 +207,7 @@ class Handlers:
             arguments, [row] if row else [], [device] if device else [], step, use_default=is_unspecified
         )
         if row:
-            loaded.timeline.find_scopes()
+            loaded.timeline.find_more_rows()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, MAX_DEPTH)
             try:
                 annotation = loaded.timeline.annotation_at(row, start, depth)

@@ -64,7 +64,9 @@ class TimelineRoutes:
         row, start = arguments.text("row"), arguments.integer("start_ps")
         depth = arguments.integer("depth", 0, MAX_DEPTH)
         direction = arguments.choice("direction", "next", "previous")
-        return self._sessions.hosts_for(arguments, [row]).timeline.neighbor(row, depth, start, direction)
+        skip_short = arguments.flag("skip_short")
+        timeline = self._sessions.hosts_for(arguments, [row]).timeline
+        return timeline.neighbor(row, depth, start, direction, skip_short)
 
     def search(self, arguments: Arguments) -> SearchAnswer:
         query, rows = arguments.text("q"), arguments.names("rows")
@@ -87,9 +89,9 @@ class TimelineRoutes:
         return self._sessions.hosts_for(arguments, rows).timeline.table(start, end, rows, limit)
 
     def scopes(self, arguments: Arguments) -> TimelineRows:
-        """All rows of the timeline, including those of scopes, which are computed after a session opens."""
+        """All rows of the timeline, including those of gaps and scopes, which are computed after a session opens."""
         timeline = self._sessions.hosts_for(arguments).timeline
-        timeline.find_scopes()
+        timeline.find_more_rows()
         return timeline.rows()
 
     def waits(self, arguments: Arguments) -> Waits:

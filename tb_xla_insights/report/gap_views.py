@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.idle.idle_time import LONG_GAP_PS, MIN_GAP_PS, find_gaps, long_gaps
 from tb_xla_insights.analysis.launches.step_times import traces_with_step_offsets
 from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
@@ -27,6 +27,7 @@ from tb_xla_insights.report.gap_text import (
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.text.units import brief_times
+from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps_route import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         GapItem,
         GapOfOtherHost,
         GapsAnswer,
+        PlaceOfGap,
     )
 
 MAX_GAPS = 1000
@@ -177,6 +179,7 @@ def gap(session: SessionView, device: str, start_ps: int, other_host: int | None
     - `sentence`: its causes; on a host with several cores also whether all were idle.
     - `cores`: the number of cores with the same gap (1 if `data/gaps` does not list it); `mean_ps`: its mean length on
       these.
+    - `number` and `counted`: its place among the gaps of its device, and their number (see `long_gaps`).
     - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
     - `gap_of_other_host`: the gap of the same step on the host with the index `other_host` (see `_gap_of_host`); None
       if no other host is requested, or it has no such gap.
@@ -186,11 +189,13 @@ def gap(session: SessionView, device: str, start_ps: int, other_host: int | None
     row = all_gaps.get((device, start_ps))
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
-    host_number, host = next(
-        (number, trace.host)
-        for number, trace in session.hosts.numbered_traces()
-        if any(device_of_host.id == device for device_of_host in trace.devices)
+    host_number, trace, device_number = next(
+        (host_number, trace, device_number)
+        for host_number, trace in session.hosts.numbered_traces()
+        for device_number, device_of_host in enumerate(trace.devices)
+        if device_of_host.id == device
     )
+    host = trace.host
     chain = [
         cast(
             "ChainLink",
@@ -233,8 +238,23 @@ def gap(session: SessionView, device: str, start_ps: int, other_host: int | None
         ),
         "cores": cores,
         "mean_ps": round(sum(durations) / cores),
+        **_place(trace, device_number, start_ps),
         "pattern": pattern,
         "occurrences": document["patterns"][pattern]["count"],
+    }
+
+
+def _place(trace: Trace, device: int, start_ps: int) -> PlaceOfGap:
+    """The place of the gap that begins at an instant among the gaps of its device."""
+    gaps = find_gaps(trace)
+    rows = np.flatnonzero(gaps.device == device)
+    counted = rows[long_gaps(gaps.duration_ps[rows])]
+    place = int(np.searchsorted(gaps.start_ps[counted], start_ps))
+    is_counted = place < len(counted) and int(gaps.start_ps[counted[place]]) == start_ps
+    return {
+        "number": place + 1 if is_counted else None,
+        "counted": len(counted),
+        "counted_from_ps": LONG_GAP_PS if len(counted) < len(rows) else MIN_GAP_PS,
     }
 
 

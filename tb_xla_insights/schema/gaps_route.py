@@ -149,7 +149,18 @@ class GapOfOtherHost(TypedDict):
     """Time of the links of its chain, by name."""
 
 
-class GapAnswer(GapInterval, HostIdle, BarrierWait):
+class PlaceOfGap(TypedDict):
+    """The place of a gap among those of its device."""
+
+    number: int | None
+    """Its place in time, from 1, among the gaps that are counted; `null` if it is too short."""
+    counted: int
+    """Number of gaps of at least `counted_from_ps`."""
+    counted_from_ps: int
+    """1 ms; 10 µs if that leaves out no gap, or all."""
+
+
+class GapAnswer(GapInterval, HostIdle, BarrierWait, PlaceOfGap):
     """`data/gap`: one gap, and why it ended."""
 
     chain: list[ChainLink]

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from tb_xla_insights.schema.window import EventClass
 
 TimelineRowKind = Literal[
-    "steps", "annotations", "classes", "thread", "modules", "ops", "scopes", "async", "stream"
+    "steps", "annotations", "classes", "thread", "gaps", "modules", "ops", "scopes", "async", "stream"
 ]
 
 StatType = Literal["int", "float", "text", "bytes"]
@@ -37,7 +37,7 @@ class TimelineRow(TypedDict):
     unfolded: bool
     """Whether the row is drawn without unfolding."""
     share: float | None
-    """The share of the session that its events cover; `null` in the row of classes."""
+    """The share of the session that its events cover; `null` in the rows of classes and of gaps."""
 
 
 class TimelineRows(TypedDict):
@@ -46,7 +46,7 @@ class TimelineRows(TypedDict):
     rows: list[TimelineRow]
     """The rows in drawing order."""
     more_rows: bool
-    """Whether the rows of scopes are still missing; `data/scopes` computes them."""
+    """Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them."""
 
 
 class LaneSlices(TypedDict):

@@ -33,7 +33,7 @@ _MAX_PARTNERS = 256
 _MAX_ENCLOSING = 100
 """Stacks of Python functions are seldom deeper than twice this limit."""
 _MAX_HEX_BYTES = 32
-_KINDS_WITH_CLASS = ("annotations", "thread", "classes")
+_KINDS_WITH_CLASS = ("annotations", "thread", "classes", "gaps")
 """Kinds of rows whose slices have a host class."""
 _PROGRAM_STATS = ("hlo_module", "program_id")
 """Stats of a GPU's kernel that also apply to its run."""
@@ -195,7 +195,7 @@ class Details:
 
         if isinstance(row_event.track, ScopeTrack) and isinstance(row_event, RowEvent):
             return row_event.track.facts(row_event)
-        facts = self._facts(row_event) if self._host.has_scopes and row_event.track.head.kind == "ops" else []
+        facts = self._facts(row_event) if self._host.has_all and row_event.track.head.kind == "ops" else []
         run = self._device_event(row_event) if row_event.track.head.kind == "modules" else None
         # If runs are derived from kernels, the event of a run is its first kernel.
         has_kernel_runs = run is not None and row_event.track.trace.devices[run.device].run_of_op is not None

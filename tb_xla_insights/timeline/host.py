@@ -6,12 +6,11 @@ import threading
 
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
-from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
+from tb_xla_insights.timeline.scopes import scope_tracks
 from tb_xla_insights.timeline.search import Searchable
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.timeline.window_slices import prepare
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.row_ids import RowId
 
 
 class HostTimeline:
@@ -23,29 +22,32 @@ class HostTimeline:
         self.tracks = {track.head.id: track for track in self._rows.tracks}
         self.details = Details(self._rows)
         self.searchable = Searchable(self._rows)
-        self._scope_lock = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
-    def has_scopes(self) -> bool:
-        """Whether `tracks` includes the rows of scopes."""
-        return self._rows.has_scopes
+    def has_all_rows(self) -> bool:
+        """Whether `tracks` includes the rows of gaps and scopes."""
+        return self._rows.has_all
 
-    def find_scopes(self) -> None:
-        """Adds the rows of scopes. Reads the programs that ran, once; concurrent callers wait."""
-        with self._scope_lock:
-            if self.has_scopes:
+    def find_more_rows(self) -> None:
+        """Adds the rows of gaps and scopes, once; concurrent callers wait. Scopes are read from the programs that
+        ran."""
+        with self._lock:
+            if self.has_all_rows:
                 return
-            scope_track_of_device = {
-                track.device_number: track
-                for track in scope_tracks(self.number, self.trace, self._duration_ps)
+            gaps = {track.head.device: track for track in self._rows.gap_tracks()}
+            scopes = {
+                track.head.device: track for track in scope_tracks(self.number, self.trace, self._duration_ps)
             }
-            tracks: dict[str, Track] = {}
+            more = [*gaps.values(), *scopes.values()]
+            tracks: list[Track] = []
             for track in self._rows.tracks:
-                tracks[track.head.id] = track
-                device = RowId.parse(track.head.id).device if track.head.kind == "ops" else None
-                if device is not None and device in scope_track_of_device:
-                    scopes = scope_track_of_device[device]
-                    tracks[scopes.head.id] = scopes
-            self.tracks = tracks
-            self._rows.has_scopes = True
-            prepare([track for track in tracks.values() if isinstance(track, ScopeTrack)], self._duration_ps)
+                device = track.head.device
+                if device in gaps:  # gaps precede the device's other rows
+                    tracks.append(gaps.pop(device))
+                tracks.append(track)
+                if track.head.kind == "ops" and device in scopes:
+                    tracks.append(scopes[device])
+            self.tracks = {track.head.id: track for track in tracks}
+            self._rows.has_all = True
+            prepare(more, self._duration_ps)

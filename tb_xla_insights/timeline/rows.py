@@ -1,7 +1,7 @@
 """The rows of a host: their order, and the events that each shows.
 
 Per host: steps, annotations, the partition of host time by class, the threads (driving first, then its helpers, then
-the others); per device its modules, its ops and its other lines.
+the others); per device its gaps, its modules, its ops and its other lines.
 
 Threads do not show plumbing: events that mark handed-over tasks (`ThreadpoolListener::…`) and the ends of device ops.
 These have no duration to speak of, are half of the events of a CPU capture, and would be drawn with the work as slices
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.delays.collectives import collective_kinds
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
+from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.opcodes import collective_kind, is_host_transfer, is_wait
@@ -52,6 +53,9 @@ _LINES_SHOWN_ELSEWHERE = {"XLA Modules", "XLA Ops", "Steps"}
 """Lines of a device plane that the rows of modules, ops and the host's steps show."""
 
 OP, COLLECTIVE, STALL = 0, 1, 2
+
+GAPS = "gaps"
+"""The name of a row of gaps in its id."""
 
 
 @dataclass
@@ -92,8 +96,8 @@ class HostRows:
             own_class, (flags & INHERIT) > 0, trace.parent, OTHER
         )
         self.tracks: list[Track] = self._tracks()
-        self.has_scopes = False
-        """Whether the rows of scopes exist; computing them takes a while."""
+        self.has_all = False
+        """Whether the rows of gaps and scopes exist; computing them takes a while."""
 
     @cached_property
     def thread_rows(self) -> dict[int, Track]:
@@ -122,6 +126,17 @@ class HostRows:
                         home[lane.event] = index
         return home
 
+    def gap_tracks(self) -> Iterator[Track]:
+        """The rows of devices' gaps, which are not among `tracks`: finding their causes takes a while."""
+        gaps = find_gaps(self.trace)
+        for number in np.unique(gaps.device).tolist():
+            rows = gaps.device == number
+            no_value = np.full(int(rows.sum()), -1, np.int32)
+            columns = RowEvents(gaps.start_ps[rows], gaps.end_ps[rows], no_value, gaps.cause[rows], no_value)
+            track = self._track(self._device_head(number, GAPS, "gaps", "gaps"), columns)
+            track.share = None
+            yield track
+
     def _tracks(self) -> list[Track]:
         devices = [self._device(number, device) for number, device in enumerate(self.trace.devices)]
         groups = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
@@ -131,6 +146,10 @@ class HostRows:
 
     def _head(self, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
+
+    def _device_head(self, number: int, name: str, kind: TimelineRowKind, label: str) -> RowHead:
+        row_id = str(RowId(self.index, name, number))
+        return RowHead(row_id, kind, label, self.trace.host, self.trace.devices[number].id)
 
     def _track(self, head: RowHead, columns: RowEvents, line: int | None = None) -> Track:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
@@ -217,10 +236,7 @@ class HostRows:
         return RowEvents(start, start + trace.duration_ps[rows], name, self.class_index[rows], rows, parent)
 
     def _device(self, number: int, device: Device) -> Iterator[Track]:
-        def head(name: str, kind: TimelineRowKind, label: str) -> RowHead:
-            row_id = str(RowId(self.index, name, number))
-            return RowHead(row_id, kind, label, self.trace.host, device.id)
-
+        head = partial(self._device_head, number)
         op_classes = self._op_classes
         if len(device.runs):
             yield self._track(head("modules", "modules", "modules"), self._intervals(device.runs, None))

@@ -30,7 +30,7 @@ from tb_xla_insights.trace.row_ids import RowId
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import StatOfEvent
 
-SCOPES = ".scopes"
+SCOPES = "scopes"
 """The end of these rows' ids."""
 
 _MAX_DEPTH = 12
@@ -165,7 +165,7 @@ def _track(host_number: int, trace: Trace, device_number: int, duration_ps: int)
         return None
     has_scope = lanes[0].name >= 0
     busy_ps = int(kernels.covered_ps(lanes[0].start[has_scope], lanes[0].end[has_scope]))
-    row_id = str(RowId(host_number, SCOPES.removeprefix("."), device_number))
+    row_id = str(RowId(host_number, SCOPES, device_number))
     head = RowHead(row_id, "scopes", "scopes", trace.host, device.id)
     busy_share = busy_ps / duration_ps if duration_ps else None
     return ScopeTrack(

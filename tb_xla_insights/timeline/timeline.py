@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tb_xla_insights.analysis.idle.idle_time import long_gaps
 from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
+from tb_xla_insights.timeline.rows import GAPS
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
 from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import RowEvent, Track
@@ -61,16 +63,16 @@ class Timeline:
         return {"phases": self._phases(), "strip": strip, **self.rows()}
 
     def rows(self) -> TimelineRows:
-        """`rows` in drawing order; `more_rows` says that the rows of scopes are still missing."""
+        """`rows` in drawing order; `more_rows` says that those of gaps and scopes are still missing."""
         return {
-            "more_rows": not all(host.has_scopes for host in self.hosts.values()),
+            "more_rows": not all(host.has_all_rows for host in self.hosts.values()),
             "rows": [track.as_json() for track in self._tracks.values()],
         }
 
-    def find_scopes(self) -> None:
-        """Adds the rows of scopes. Reads the programs that ran, once; concurrent callers wait."""
+    def find_more_rows(self) -> None:
+        """Adds the rows of gaps and scopes, once; concurrent callers wait."""
         for host in self.hosts.values():
-            host.find_scopes()
+            host.find_more_rows()
 
     def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> TimelineSlices:
         """The slices of these rows that touch [start_ps, end_ps), for a screen of `px` pixels."""
@@ -144,8 +146,11 @@ class Timeline:
             )
         return nearest[2]
 
-    def neighbor(self, row_id: str, depth: int, start_ps: int, direction: str) -> Neighbor:
-        """The next event at a depth of a row after an instant, or the previous one before it, by their starts."""
+    def neighbor(
+        self, row_id: str, depth: int, start_ps: int, direction: str, skip_short: bool = False
+    ) -> Neighbor:
+        """The next event at a depth of a row after an instant, or the previous one before it, by their starts;
+        `skip_short`: only gaps that `long_gaps` counts."""
         track = self._row(row_id)
         if direction not in ("next", "previous"):
             raise InputError(f"{self._session.path}: no direction {direction}; ask for next or previous")
@@ -156,16 +161,16 @@ class Timeline:
         if not track.lanes:
             return {"event": None}
         lane = track.lanes[depth]
+        candidates = long_gaps(lane.end - lane.start) if skip_short else np.arange(len(lane))
+        start = lane.start[candidates]
         if direction == "next":
-            index = int(np.searchsorted(lane.start, start_ps, "right"))
+            index = int(np.searchsorted(start, start_ps, "right"))
         else:
-            index = int(np.searchsorted(lane.start, start_ps, "left")) - 1
-        exists = 0 <= index < len(lane)
-        return {
-            "event": self.hosts[track.host_number].details.summary(RowEvent(track, depth, index))
-            if exists
-            else None
-        }
+            index = int(np.searchsorted(start, start_ps, "left")) - 1
+        if not 0 <= index < len(candidates):
+            return {"event": None}
+        row_event = RowEvent(track, depth, int(candidates[index]))
+        return {"event": self.hosts[track.host_number].details.summary(row_event)}
 
     def search(self, query: str, rows: Sequence[str] | None = None) -> SearchAnswer:
         """Searches events by a part of their name, ignoring case, or after `name:` by the whole name; in all rows or in
@@ -174,12 +179,12 @@ class Timeline:
         return find([host.searchable for host in self.hosts.values()], query, tracks)
 
     def table(self, start_ps: int, end_ps: int, rows: Sequence[str], limit: int) -> EventTable:
-        """The events of rows in a window, by start; without `rows`, of all unfolded rows except classes."""
+        """The events of rows in a window, by start; without `rows`, of all unfolded rows except classes and gaps."""
         self._check_window(start_ps, end_ps)
         tracks = [self._row(row) for row in rows] or [
             track
             for track in self._tracks.values()
-            if track.head.initially_shown and track.head.kind != "classes"
+            if track.head.initially_shown and track.head.kind not in ("classes", "gaps")
         ]
         count, row_events = table(tracks, start_ps, end_ps, limit)
         return {
@@ -189,9 +194,9 @@ class Timeline:
 
     def _row(self, row_id: str) -> Track:
         track = self._find_row(row_id)
-        if track is None and row_id.endswith(SCOPES):
+        if track is None and row_id.endswith((f".{GAPS}", f".{SCOPES}")):
             # The page knows the row from before the session was released and read again.
-            self.find_scopes()
+            self.find_more_rows()
             track = self._find_row(row_id)
         if track is not None:
             return track

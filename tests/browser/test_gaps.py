@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="timeline", w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
-    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
+    gaps = xi.slices(row="h0.d0.gaps")
     gap = min(gaps, key=lambda gap: abs(gap["start_ps"] - 715_000_000_000))
     xi.click(gap)
     expect(page.get_by_test_id("selection-panel").locator("h2")).to_have_text(
@@ -61,7 +61,7 @@ def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_s
     assert starts == sorted(starts)
     assert len({device for device, _ in starts}) == 1
     assert len(set(starts)) == 3
-    expect(page.get_by_test_id("gap-index")).to_have_text("3 of 11 on TPU:0")
+    expect(page.get_by_test_id("gap-index")).to_have_text("gap 3 of 10 on TPU:0")
     xi.press("[")
     assert xi.drawn("selection")["start_ps"] == starts[1][1]
 

@@ -135,7 +135,7 @@ class TestTimeline:
         expect(page.get_by_test_id("gap-index")).to_have_text("11\u00a0gaps on TPU:0 · w-5")
         xi.press("]")
         assert xi.drawn("selection")["device"] == f"{LATE}/TPU:0"
-        expect(page.get_by_test_id("gap-index")).to_have_text("1 of 11 on TPU:0 · w-5")
+        expect(page.get_by_test_id("gap-index")).to_have_text("gap 1 of 11 on TPU:0 · w-5")
 
     def test_hosts_are_chosen_at_the_foot(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod)

@@ -99,7 +99,7 @@ def test_a_selected_event_is_never_folded_away(xi: Xi, case_study: str) -> None:
 def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study)
     page.wait_for_selector("[data-testid=gap-index]:visible")
-    gaps = xi.slices(row="gaps.t1v-n-8c41-w-0/TPU:0")
+    gaps = xi.slices(row="h0.d0.gaps")
 
     def color(x: float) -> list[int]:
         pixel: list[int] = page.evaluate(

@@ -111,8 +111,8 @@ def test_the_text_between_the_gap_buttons_says_what_it_counts(xi: Xi, page: Page
     count = page.get_by_test_id("gap-index")
     expect(count).to_have_text("11 gaps on TPU:0")
     xi.press("]")
-    expect(count).to_have_text("1 of 11 on TPU:0")
-    expect(page.get_by_test_id("live")).to_have_text(re.compile(r"^Gap of .* on TPU:0, 1 of 11\.$"))
+    expect(count).to_have_text("gap 1 of 10 on TPU:0")
+    expect(page.get_by_test_id("live")).to_have_text(re.compile(r"^Gap of .* on TPU:0, 1 of 10\.$"))
 
 
 def test_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:

@@ -119,7 +119,7 @@ def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
     valid = valid_values(head)
     if pick.random() < 0.3:
-        loaded.find_scopes()
+        loaded.find_more_rows()
     names = sorted(routes.keys() & ARGUMENTS.keys() - {"sessions"})
     for name in pick.sample(names, _VIEWS_PER_SESSION):
         code, _ = _answer(

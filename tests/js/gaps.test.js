@@ -1,110 +1,52 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byDevice, createGaps, gapColumns, neighbour, withGapRows, withGaps } from '../../frontend/timeline/gaps.js';
+import { createGaps } from '../../frontend/timeline/gaps.js';
 import { gapSelection, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
-import { sliceAt } from '../../frontend/timeline/columns.js';
-
-const gap = (device, start_ps, duration_ps, cause = 'tracing') => ({ device, start_ps, duration_ps, cause });
-const ITEMS = [gap('vm/TPU:0', 500, 50), gap('vm/TPU:1', 90, 20), gap('vm/TPU:0', 100, 10, 'compile')];
-
-test('gaps are grouped by device and sorted by start', () => {
-  const all = byDevice(ITEMS);
-  assert.deepEqual(all.get('vm/TPU:0').map(({ start_ps }) => start_ps), [100, 500]);
-  assert.equal(all.get('vm/TPU:1').length, 1);
-});
-
-test('slices of gaps have the class of their cause and are never merged', () => {
-  const columns = gapColumns(byDevice(ITEMS).get('vm/TPU:0'));
-  assert.deepEqual(
-    [[...columns.start], [...columns.end], [...columns.classIndex], [...columns.count]],
-    [
-      [100, 500],
-      [110, 550],
-      [3, 0],
-      [1, 1],
-    ],
-  );
-  assert.equal(sliceAt(columns, 105, 0), 0);
-  assert.equal(sliceAt(columns, 300, 0), -1);
-});
-
-test('adding gaps leaves the received slices unchanged', () => {
-  const received = { start_ps: 0, end_ps: 600, names: ['a'], rows: new Map([['h0.t0', []]]) };
-  const slices = withGaps(received, new Map([['gaps.vm/TPU:0', [gapColumns(ITEMS)]]]));
-  assert.deepEqual([...slices.rows.keys()], ['h0.t0', 'gaps.vm/TPU:0']);
-  assert.deepEqual([...received.rows.keys()], ['h0.t0']);
-  assert.deepEqual([slices.start_ps, slices.end_ps, slices.names], [0, 600, ['a']]);
-});
-
-test('the neighbours of an instant are the gaps that begin before and after it; -1 beyond the ends', () => {
-  const gaps = byDevice(ITEMS).get('vm/TPU:0');
-  assert.deepEqual([neighbour(gaps, 0, 1), neighbour(gaps, 100, 1), neighbour(gaps, 500, 1)], [0, 1, -1]);
-  assert.deepEqual([neighbour(gaps, 501, -1), neighbour(gaps, 500, -1), neighbour(gaps, 100, -1)], [1, 0, -1]);
-});
-
-test('the row of gaps is the first row of its device', () => {
-  const row = (id, device) => ({
-    id,
-    kind: 'modules',
-    device,
-    host: 'vm',
-    label: id,
-    lanes: 1,
-    events: 9,
-    unfolded: true,
-    role: null,
-    share: null,
-  });
-  const rows = withGapRows(
-    [row('h0.t0', null), row('m0', 'vm/TPU:0'), row('o0', 'vm/TPU:0'), row('m2', 'vm/TPU:2')],
-    byDevice(ITEMS),
-  );
-  assert.deepEqual(
-    rows.map(({ id, kind }) => [id, kind === 'gaps']),
-    [
-      ['h0.t0', false],
-      ['gaps.vm/TPU:0', true],
-      ['m0', false],
-      ['o0', false],
-      ['m2', false],
-    ],
-  );
-  const [gapRow, modules] = withGapRows([{ ...row('m0', 'vm/TPU:0'), share: 0.8 }], byDevice(ITEMS));
-  assert.deepEqual([gapRow.share, modules.share], [null, 0.8]);
-});
 
 test('a gap in the link has its exact start; its end comes with the answer', () => {
   const text = selectionText(gapSelection('vm/TPU:0', 715080172721, 787223000000));
   assert.equal(text, 'gap:vm/TPU:0@715.080172721');
   const value = selectionValue(text);
   assert.deepEqual(
-    [value.kind, value.device, value.start_ps, value.row, value.end_ps],
-    ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721],
+    [value.kind, value.device, value.start_ps, value.end_ps],
+    ['gap', 'vm/TPU:0', 715080172721, 715080172721],
   );
   assert.equal(selectionValue('gap:nothing'), null);
 });
 
-/** Gaps of two cores, of which the first is listed, with the chosen devices; texts are announced, selections kept. */
-async function gapsOf(devices, items, count = items.length) {
+const GAP_ROWS = ['TPU:0', 'TPU:1'].map((device, index) => ({
+  id: `h0.d${index}.gaps`,
+  kind: 'gaps',
+  device,
+  events: 6886,
+}));
+
+/**
+ * The gaps of two cores, of which the first is listed, with the chosen devices. Announced texts, selections, positions
+ * and questions for a neighbour are kept.
+ */
+async function gapsOf(devices, items, rows = GAP_ROWS) {
   const query = { session: 'a', hosts: null };
-  globalThis.fetch = async () => /** @type {any} */ ({ ok: true, json: async () => ({ items, count, strip: [] }) });
-  const texts = [];
+  globalThis.fetch = async () => /** @type {any} */ ({ ok: true, json: async () => ({ items, strip: [] }) });
+  const kept = { texts: [], positions: [], questions: [] };
   const state = { selection: null, align: null, window: { start_ps: 0, end_ps: 1000 } };
-  const model = { state, bringIntoView() {}, select: (selection) => { state.selection = selection; } };
+  const model = { state, bringGapIntoView() {}, select: (selection) => { state.selection = selection; } };
   let gaps;
   const open = (arrived, failed) => {
-    gaps = createGaps(/** @type {any} */ (model), /** @type {any} */ ({ reveal() {} }), {
+    gaps = createGaps(/** @type {any} */ (model), /** @type {any} */ ({ revealGap() {} }), {
       arrived,
       failed,
-      session: () => ({ query, devices: ['TPU:0', 'TPU:1'], rows: [] }),
+      session: () => ({ query, devices: ['TPU:0', 'TPU:1'], rows }),
       devices: () => devices,
-      announce: (text) => texts.push(text),
+      announce: (text) => kept.texts.push(text),
       deviceName: (device) => device,
+      position: (...position) => kept.positions.push(position),
+      selectNeighbour: (...question) => kept.questions.push(question),
     });
     gaps.open({ query, devices: ['TPU:0', 'TPU:1'] });
   };
   await new Promise(open);
-  return { gaps, texts, state };
+  return { gaps, state, ...kept };
 }
 const onBothCores = (index, start_ps, duration_ps) => ({
   index,
@@ -128,15 +70,35 @@ test('the longest gaps are those of the shown devices; the same gap on several o
   assert.deepEqual(await longestOf('TPU:1'), [['TPU:1', 100], ['TPU:1', 500], ['TPU:1', 100]]);
 });
 
-test('after the last loaded gap, the text says whether the device may have others', async () => {
-  const textAfterLast = async (count) => {
-    const { gaps, texts } = await gapsOf(['TPU:0'], [onBothCores(0, 100, 50)], count);
-    gaps.showNeighbour(1);
-    gaps.showNeighbour(1);
-    return texts[1];
-  };
-  assert.equal(await textAfterLast(2), 'This device has no later gap.');
-  assert.equal(await textAfterLast(2000), 'This device has no later gap among the 1 longest.');
+test('the next gap is that of the selected device, else of the first chosen one, after the selection', async () => {
+  const { gaps, state, questions } = await gapsOf(['TPU:0', 'TPU:1'], []);
+  gaps.showNeighbour(1);
+  gaps.showNeighbour(-1);
+  state.selection = gapSelection('TPU:1', 500, 550);
+  gaps.showNeighbour(1);
+  const asked = { depth: 0, skip_short: 1 };
+  assert.deepEqual(questions, [
+    [{ ...asked, row: 'h0.d0.gaps', start_ps: 0, direction: 'next' }, 'This device has no later gap.'],
+    [{ ...asked, row: 'h0.d0.gaps', start_ps: 1000, direction: 'previous' }, 'This device has no earlier gap.'],
+    [{ ...asked, row: 'h0.d1.gaps', start_ps: 500, direction: 'next' }, 'This device has no later gap.'],
+  ]);
+});
+
+test('the position of a gap says among which gaps it is; without a gap there is their number', async () => {
+  const { gaps, positions, texts } = await gapsOf(['TPU:0'], []);
+  gaps.reportPosition();
+  gaps.show({ device: 'TPU:0', start_ps: 100, duration_ps: 25e9 });
+  const place = { device: 'TPU:0', start_ps: 100, duration_ps: 25e9, counted: 1839, counted_from_ps: 1e9 };
+  gaps.loaded({ ...place, number: 412 });
+  gaps.loaded({ ...place, number: null });
+  const [all, counted] = ['6\u202f886\u00a0gaps', '1\u202f839\u00a0gaps of 1\u202fms or more'];
+  const details = `${counted}, ${all} from 10\u202fµs`;
+  assert.deepEqual(positions, [
+    ['TPU:0', all, all],
+    ['TPU:0', 'gap 412 of 1\u202f839', details],
+    ['TPU:0', all, details],
+  ]);
+  assert.deepEqual(texts, ['Gap of 25.000\u202fms on TPU:0, 412 of 1\u202f839.']);
 });
 
 test('before the gaps are loaded, a request for one does not say that there are none', () => {

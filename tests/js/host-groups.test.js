@@ -110,7 +110,7 @@ test('rows of the selection are shown on every host', () => {
 });
 
 test('hosts of which only devices were recorded have ids of their own', () => {
-  const gapsRow = (host) => row(host, 'modules', 'gaps', { id: `gaps.w-${host}/TPU:0`, device: `w-${host}/TPU:0` });
+  const gapsRow = (host) => row(host, 'modules', 'gaps', { id: `h${host}.d0.gaps`, device: `w-${host}/TPU:0` });
   const rows = [0, 1].flatMap((host) => [gapsRow(host), ...rowsOf(host).filter(({ device }) => device)]);
   const heads = layOut({}, rows).filter(({ kind }) => kind === 'head').map(({ id, fold }) => [id, fold.id]);
   assert.deepEqual(heads, [['h0.head', 'h0'], ['h1.head', 'h1']]);

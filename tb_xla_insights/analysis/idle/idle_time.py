@@ -24,6 +24,10 @@ from tb_xla_insights.trace.model import Trace
 MIN_GAP_PS = 10_000_000
 """The minimum length of a listed gap; shorter ones are only summed."""
 
+LONG_GAP_PS = 1_000_000_000
+"""The length from which gaps are counted and visited one by one: among the long gaps between steps there may be
+thousands of short ones."""
+
 GapKind = Literal["starved", "queued", "unknown"]
 GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
 STARVED, QUEUED, UNKNOWN = range(3)
@@ -75,6 +79,12 @@ class Gaps:
 def clock_error_ps(trace: Trace) -> int:
     """How far the clocks of host and devices may be apart: instants on them that are closer have no known order."""
     return max(CLOCK_SLACK_PS, trace.device_clock.error_ps if trace.device_clock is not None else 0)
+
+
+def long_gaps(duration_ps: Int64) -> NDArray[np.intp]:
+    """The indices of a device's gaps of LONG_GAP_PS or more; of all gaps if none is that long."""
+    indices = np.flatnonzero(duration_ps >= LONG_GAP_PS)
+    return indices if len(indices) else np.arange(len(duration_ps))
 
 
 @memoised
