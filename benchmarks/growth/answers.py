@@ -116,6 +116,7 @@ def answers(session: SessionTrace, details: bool = True) -> Iterator[Answer]:
     yield ask("executions", step=0)
     yield ask("propagation", step=0)
     yield ask("host_steps", host=session.traces[0].host)
+    yield ask("hosts_in_steps", host=session.traces[0].host)
     yield ask("waits", **whole_session, px=1200)
     yield ask("compare", other="s")
     file = io.BytesIO()

@@ -160,6 +160,12 @@ def valid_requests(port: int) -> ValidRequests:
         "scopes": session,
         "hosts": session,
         "host_steps": {**session, "host": ready["session"]["hosts"][0]["name"]},
+        "hosts_in_steps": {
+            **session,
+            "host": ready["session"]["hosts"][0]["name"],
+            "first": "0",
+            "last": "1",
+        },
         "device": {
             **session,
             "cores": "0",

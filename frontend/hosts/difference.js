@@ -3,10 +3,10 @@
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
-import { briefTime, briefTimes, cutMiddle, difference, digits, UNITS } from '../lib/format.js';
+import { cutMiddle, difference, digits, UNITS } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
-import { DEVICE, PS_PER_US, WAIT_CLASSES, meanOf, stepName, stepsIn } from './rows.js';
+import { DEVICE, PS_PER_US, meanOf, stepName } from './rows.js';
 import { classLabel, rangeName } from './verdict.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
@@ -16,14 +16,6 @@ import { classLabel, rangeName } from './verdict.js';
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 
 const MAX_HEAD_LETTERS = 9;
-/** A difference below this share of a step is insignificant. */
-const MIN_CLEAR_SHARE = 0.005;
-/** Steps that differ by at most this share are about as long. */
-const MAX_SIMILAR_SHARE = 0.05;
-/** If a host is late by at least this share of the extra time of a class, others wait because of that class. */
-const MIN_CAUSE_SHARE = 0.5;
-/** Below this share of it, the host does not arrive later. */
-const MIN_LATE_SHARE = 0.05;
 
 /**
  * A bar around a centre line: classes that take longer to the right, shorter ones to the left.
@@ -58,9 +50,10 @@ export function differenceBar(differences, scale) {
 /**
  * @param {HostsAnswer} document @param {HostRow[]} rows @param {number} host @param {StepRange|null} range
  * @param {(number[]|null)[]|null} stepTimes time by class of each step of the host, µs; null: not loaded yet
+ * @param {HTMLElement} sentence on the difference
  * @param {{select: (host: number) => void, openTimeline: () => void, selectWorstStep: () => void}} on
  */
-export function differenceCard(document, rows, host, range, stepTimes, on) {
+export function differenceCard(document, rows, host, range, stepTimes, sentence, on) {
   const { classes, class_us, median_host, order } = document;
   const row = rows[host];
   const hostSelect = labelledSelect(
@@ -101,7 +94,6 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
       ? []
       : [{ name, host_us, median_us, difference_us: host_us - median_us }];
   });
-  const deviceIndex = classes.indexOf(DEVICE);
   const worstStep = document.hosts.worst_step[host];
   const scale = maximum(items.map(({ difference_us }) => Math.abs(difference_us)), 1);
   const sums = { host_us: total(items, 'host_us'), median_us: total(items, 'median_us') };
@@ -164,11 +156,7 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
           ],
         }),
       ),
-      h(
-        'p',
-        { class: 'secondary', 'data-testid': 'host-sentence' },
-        differenceSentence(document, row, medianRow, range, items, hostTimes[deviceIndex], medianTimes[deviceIndex]),
-      ),
+      sentence,
       h(
         'p',
         { class: 'row wrapped' },
@@ -191,68 +179,4 @@ export function differenceCard(document, rows, host, range, stepTimes, on) {
 function withTestId(element) {
   element.dataset.testid = 'host-difference';
   return element;
-}
-
-/**
- * The sentence below the table: what takes longer, and whether the other hosts wait for it.
- * @param {HostsAnswer} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
- * @param {{name: string, host_us: number, median_us: number, difference_us: number}[]} items
- * @param {number|undefined} compute_us compute time of the host's busiest core
- * @param {number|undefined} medianCompute_us the same of the median host
- */
-export function differenceSentence(document, row, medianRow, range, items, compute_us, medianCompute_us) {
-  const { verdict, kind, steps, state, late_us } = document;
-  if (row === medianRow) return 'This is the median host: its times are closest to the medians of all hosts.';
-  const [longest] = items
-    .filter(({ name }) => !WAIT_CLASSES.includes(name))
-    .sort((a, b) => b.difference_us - a.difference_us);
-  const waitDifference_us = total(items.filter(({ name }) => WAIT_CLASSES.includes(name)), 'difference_us');
-  const step_us = total(items, 'host_us');
-  const stepDifference = Math.abs(total(items, 'difference_us')) / step_us;
-  const minClear_us = MIN_CLEAR_SHARE * step_us;
-  const isLonger = longest && longest.difference_us > minClear_us;
-  const isCauseKnown =
-    !range && verdict.hosts[0] === row.index && verdict.cause !== null && verdict.cause_us !== null;
-  const text = [];
-  if (isCauseKnown) {
-    const name = verdict.annotation_name ?? classLabel(verdict.cause ?? '');
-    const [causeText, medianText] = briefTimes(
-      (verdict.cause_us ?? 0) * PS_PER_US,
-      (verdict.median_cause_us ?? 0) * PS_PER_US,
-    );
-    text.push(
-      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} ` +
-        `${steps.number.length === 1 ? 'step' : 'steps'}, ` +
-        `${medianText} on ${medianRow.short}.`,
-    );
-  } else if (isLonger) {
-    const longerText = briefTime(longest.difference_us * PS_PER_US);
-    text.push(`${classLabel(longest.name)} takes ${longerText} longer than on ${medianRow.short}.`);
-  } else text.push('No class takes clearly longer.');
-  if (state === 'compared' && isLonger && waitDifference_us < 0 && stepDifference <= MAX_SIMILAR_SHARE) {
-    const stepIndices = stepsIn(range, steps.number.length);
-    const meanLate_us =
-      total(stepIndices, (/** @type {number} */ step) => Math.max(0, late_us[row.index][step])) / stepIndices.length;
-    // A host that runs ahead of its device is late only by what exceeds its lead.
-    text.push(
-      meanLate_us >= MIN_CAUSE_SHARE * longest.difference_us
-        ? `The step is ${stepDifference <= MIN_CLEAR_SHARE ? 'as' : 'about as'} long on both: ${medianRow.short} ` +
-          `waits in the ${kind ?? 'collective'} meanwhile.`
-        : meanLate_us >= MIN_LATE_SHARE * longest.difference_us
-          ? `This makes ${row.short} ${briefTime(meanLate_us * PS_PER_US)} late` +
-            `${stepIndices.length > 1 ? ' on average' : ''}; the host makes up the rest by waiting less for its device.`
-          : `${row.short} still does not arrive later: it waits less for its device instead.`,
-    );
-  }
-  if (
-    compute_us !== undefined &&
-    medianCompute_us !== undefined &&
-    Math.abs(compute_us - medianCompute_us) > minClear_us
-  ) {
-    const [computeText, medianText] = briefTimes(compute_us * PS_PER_US, medianCompute_us * PS_PER_US);
-    text.push(
-      `The busiest core of ${row.short} computes for ${computeText}, that of ${medianRow.short} for ${medianText}.`,
-    );
-  }
-  return text.join(' ');
 }

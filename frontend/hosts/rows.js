@@ -13,7 +13,7 @@ import { groupBy, maximum, total } from '../lib/totals.js';
 export const PS_PER_US = UNITS.us.ps;
 
 /** Classes in which a host only waits for its devices, and so for other hosts: never a cause. */
-export const WAIT_CLASSES = ['wait', 'from_device'];
+const WAIT_CLASSES = ['wait', 'from_device'];
 /** Device work, listed with the classes of host time but not part of the step's sum. */
 export const DEVICE = 'device';
 

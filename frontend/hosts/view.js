@@ -25,6 +25,7 @@ export { openPicker };
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('../lib/routes').HostSteps} HostSteps */
+/** @typedef {import('../lib/routes').HostsInSteps} HostsInSteps */
 /** @typedef {import('./types').StepRange} StepRange */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -32,6 +33,8 @@ export function hostsView(app) {
   const element = h('div', { class: 'cards hosts-view' });
   const verdict = h('div', { class: 'across' });
   const aside = h('div', { class: 'fill' });
+  /** What the difference of the selected host means. */
+  const sentence = h('p', { class: 'secondary', 'data-testid': 'host-sentence' });
   const list = h('div', { class: 'fill' });
   const heading = h('small', { 'data-testid': 'hosts-count' });
   const search = h('input', {
@@ -47,8 +50,12 @@ export function hostsView(app) {
   let session;
   /** Rows over the steps that the table and the verdict cover. @type {HostRow[]} */
   let rows = [];
+  /** What the verdict shows. @type {HostsAnswer|HostsInSteps|null} */
+  let verdictWords = null;
   /** The range of these steps as text; empty before the first draw. */
   let rowsRange = '';
+  /** What the server said so far about a host in a range of steps, by both. @type {Map<string, HostsInSteps>} */
+  let saidOf = new Map();
   /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
   const noteStale = createStaleNote(app, 'hosts');
@@ -113,7 +120,6 @@ export function hostsView(app) {
     if (String(coveredRange) !== rowsRange) {
       rows = hostRows(answer, coveredRange);
       rowsRange = String(coveredRange);
-      fill(verdict, verdictBlock(answer, rows, coveredRange, app.captureAction()));
     }
     heat.draw({
       answer,
@@ -123,15 +129,33 @@ export function hostsView(app) {
       coversAllHosts: coversAllHosts(),
       showsArrival: answer.state === 'compared' && app.link.state.hm !== 'step',
     });
+    drawWords();
     drawDifference();
     drawList();
     noteStaleLink();
   }
 
+  /** Draws the verdict and the sentence on the selected host, once the server's words on the steps are loaded. */
+  function drawWords() {
+    const [host, range] = [selectedHost(), selectedRange()];
+    const said = saidOf.get(`${host} ${range}`);
+    const coveredRange = coversAllHosts() ? range : null;
+    const words = coveredRange ? said : answer;
+    if (words && words !== verdictWords) {
+      verdictWords = words;
+      fill(verdict, verdictBlock(answer, coveredRange, words, app.captureAction()));
+    }
+    sentence.textContent = said?.difference ?? '';
+    if (said || answer.hosts.name.length < 2 || answer.median_host === null) return;
+    void wordsOn(host, range).then((loaded) => {
+      if (loaded && host === selectedHost() && String(range) === String(selectedRange())) drawWords();
+    }, reportFailure(session));
+  }
+
   function drawDifference() {
     const [host, range] = [selectedHost(), selectedRange()];
     const times = stepTimes(host);
-    refill(aside, differenceCard(answer, rows, host, range, times, {
+    refill(aside, differenceCard(answer, rows, host, range, times, sentence, {
       select: (index) => select(index, range, coversAllHosts()),
       openTimeline: () => void openTimeline(host, range?.[0], range?.[1]),
       selectWorstStep: () => select(host, [answer.hosts.worst_step[host], answer.hosts.worst_step[host]]),
@@ -154,13 +178,36 @@ export function hostsView(app) {
     ifOpen(requested, () => app.reportError('host-steps', error));
 
   /** The steps of a host; null if the answer belongs to another session or document. @param {number} host */
-  async function stepsOf(host) {
-    const [requested, name] = [session, answer.hosts.name[host]];
-    const steps = stepsByHost.get(host) ?? await get('host_steps', { session: requested.session.name, host: name });
+  const stepsOf = (host) => load(stepsByHost, host, 'host_steps', { host: answer.hosts.name[host] });
+
+  /**
+   * What the server says about a host in a range of steps, or in all.
+   * @param {number} host
+   * @param {StepRange|null} range
+   */
+  const wordsOn = (host, range) =>
+    load(saidOf, `${host} ${range}`, 'hosts_in_steps', {
+      host: answer.hosts.name[host],
+      first: range?.[0],
+      last: range?.[1],
+    });
+
+  /**
+   * An answer about the open session, requested once; null if it belongs to another session or document.
+   * @template K
+   * @template {'host_steps'|'hosts_in_steps'} R
+   * @param {Map<K, import('../lib/routes').Routes[R]>} loaded the answers so far
+   * @param {K} key
+   * @param {R} route
+   * @param {Record<string, string|number|undefined>} query
+   */
+  async function load(loaded, key, route, query) {
+    const requested = session;
+    const found = loaded.get(key) ?? await get(route, { session: requested.session.name, ...query });
     // If more hosts were read meanwhile, the indices of steps in the answer are those of the next document.
-    if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
-    stepsByHost.set(host, steps);
-    return steps;
+    if (requested !== session || found.partial?.hosts_read !== answer.partial?.hosts_read) return null;
+    loaded.set(key, found);
+    return found;
   }
 
   /**
@@ -287,6 +334,7 @@ export function hostsView(app) {
       list,
     );
     rowsRange = '';
+    verdictWords = null;
     const hasSteps = answer.steps.number.length > 0;
     fill(element, verdict, ...(hasSeveral && hasSteps ? [heat.element, aside] : [coresCard()]), table);
     drawSelection();
@@ -337,7 +385,7 @@ export function hostsView(app) {
 
   const data = createDocumentView(app, 'hosts', element, (next, openSession) => {
     [answer, session] = [next, openSession];
-    stepsByHost = new Map();
+    [stepsByHost, saidOf] = [new Map(), new Map()];
     isExpanded = false;
     // In the other states the verdict has the note.
     if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) {

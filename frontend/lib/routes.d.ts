@@ -1630,6 +1630,18 @@ export interface HostsFigures {
   step_if_fixed_ps: number | null;
 }
 
+/** `data/hosts_in_steps`: what is said of some common steps of the hosts, and of one host in these. */
+export interface HostsInSteps {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** Who holds up the others in these steps, in parts, every second of which is emphasised; `null` for all steps, and if the hosts are not compared. */
+  text: string[] | null;
+  /** The mean of these steps. */
+  figures: HostsFigures;
+  /** What takes longer on the host than on the median host, and whether it arrives late; empty if either has none of the steps. */
+  difference: string;
+}
+
 /** The steps that the hosts have in common, as columns. */
 export interface HostsSteps {
   /** Number that the program gave the step; `null` if it gave none. */
@@ -1656,6 +1668,8 @@ export interface HostsVerdict {
   hosts: number[];
   /** Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or nothing is late. */
   core: string | null;
+  /** The condition of the mean step at best: `if w-5 were like the rest`. */
+  best_case: string;
   /** The class that takes longer on the first late host than on the median host (of one host: on the late core than on its neighbours; if `changing`: on the host charged most in each step), or `device`; `null` if none explains the lateness. */
   cause: string | null;
   /** The annotation with most of the cause's extra time; `null` without one. */
@@ -2608,6 +2622,8 @@ export interface Routes {
   hosts: HostsAnswer;
   /** What one host did in each step. */
   host_steps: HostSteps;
+  /** What is said of some steps of the hosts. */
+  hosts_in_steps: HostsInSteps;
   /** Two sessions side by side. */
   compare: CompareAnswer;
   /** Waits of cores for other hosts. */

@@ -21,7 +21,7 @@ MODULES = (
     "report.execution_views", "report.compile_views", "report.partial", "report.host_ranks", "report.device_columns",
     "report.debug_text", "report.explain_text", "report.guards_text", "report.metrics_text", "report.record_text",
     "compare.document", "analysis.propagation", "analysis.window.window_document", "pod.hosts_view",
-    "device_work.device_view", "schema.report",
+    "pod.steps_in_words", "device_work.device_view", "schema.report",
 )  # fmt: skip
 
 _lock = threading.Lock()

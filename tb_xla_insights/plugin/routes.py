@@ -20,12 +20,13 @@ from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
 from tb_xla_insights.trace.row_ids import RowId
 
 if TYPE_CHECKING:
+    from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.device_route import DeviceAnswer
     from tb_xla_insights.schema.executions_route import Executions
-    from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
+    from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
     from tb_xla_insights.schema.propagation_route import PropagationAnswer
     from tb_xla_insights.schema.route_parts import HostCounts
     from tb_xla_insights.schema.session_route import (
@@ -77,6 +78,7 @@ class Handlers:
             "propagation": self.propagation,
             "hosts": self.hosts,
             "host_steps": self.host_steps,
+            "hosts_in_steps": self.hosts_in_steps,
             "device": self.device,
         }
 
@@ -239,11 +241,22 @@ class Handlers:
 
         load, partial_view = self._sessions.partial(arguments)
         results = (partial_view or self._sessions.opened(arguments)).results
-        host = arguments.text("host")
-        names = [row.name for row in results.comparison.hosts]
-        if host not in names:
-            raise InputError(f"data/host_steps: no host {host} in this session; choose one of data/hosts")
-        view = host_steps_view(results.comparison, names.index(host), results.report["steps"])
+        host = _host_index(arguments, results.comparison, "data/host_steps")
+        view = host_steps_view(results.comparison, host, results.report["steps"])
+        return view if partial_view is None else {**view, "partial": _host_counts(load, partial_view)}
+
+    def hosts_in_steps(self, arguments: Arguments) -> HostsInSteps:
+        """What is said of the common steps from the index `first` to `last`, of all without them, and of `host` in
+        these."""
+        from tb_xla_insights.pod.steps_in_words import hosts_in_steps
+
+        load, partial_view = self._sessions.partial(arguments)
+        comparison = (partial_view or self._sessions.opened(arguments)).results.comparison
+        host = _host_index(arguments, comparison, "data/hosts_in_steps")
+        last_step = comparison.arrivals.step_count - 1
+        first = arguments.optional_integer("first", 0, last_step)
+        steps = None if first is None else range(first, arguments.integer("last", first, last_step) + 1)
+        view = hosts_in_steps(comparison, host, steps)
         return view if partial_view is None else {**view, "partial": _host_counts(load, partial_view)}
 
     def device(self, arguments: Arguments) -> DeviceAnswer:
@@ -297,6 +310,15 @@ def _without_ops(propagation: Propagation) -> AnnotationOrder:
         "inversion_share": propagation["inversion_share"],
         "programs": propagation["programs"],
     }
+
+
+def _host_index(arguments: Arguments, comparison: HostComparison, route: str) -> int:
+    """The index of the argument `host`. Raises InputError if the session has no such host."""
+    host = arguments.text("host")
+    names = [row.name for row in comparison.hosts]
+    if host not in names:
+        raise InputError(f"{route}: no host {host} in this session; choose one of data/hosts")
+    return names.index(host)
 
 
 def _host_counts(load: Load, partial_view: SessionView) -> HostCounts:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,7 @@ class Arrivals:
         """Returns how many steps some parties have in total: a step of several parties counts for each."""
         return sum(len(self.common_step[party]) for party in parties)
 
+    @cached_property
     def charges_ps(self) -> Int64:
         """Per step and party, how long others wait for it; the last row holds waits outside of the common steps."""
         charges = np.zeros((self.step_count + 1, len(self.parties)), np.int64)
@@ -107,6 +109,7 @@ class Arrivals:
         np.add.at(charges, cells, self.waits_ps[row, waiting])
         return charges
 
+    @cached_property
     def max_late_ps(self) -> Int64:
         """Per step and party, its largest lateness at a collective, at least 0; -1 where it takes part in none."""
         max_late = np.full((self.step_count + 1, len(self.parties)), -1, np.int64)

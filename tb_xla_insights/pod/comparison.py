@@ -107,7 +107,7 @@ class HostComparison:
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
         if self.late_hosts.are_equally_late:
             return self._late_after_others_ps(party)
-        late_ps = self.party_arrivals.max_late_ps()[:, party]
+        late_ps = self.party_arrivals.max_late_ps[:, party]
         late_ps = late_ps[steps] if len(steps) else late_ps[late_ps >= 0]
         return int(np.median(late_ps)) if len(late_ps) else 0
 
@@ -296,7 +296,7 @@ def _core_cause(comparison: HostComparison, position: int) -> LateCause | None:
 def _changing_cause(comparison: HostComparison) -> LateCause | None:
     """Returns the cause with the largest sum over all steps. In each step, the host that most waiting is charged to is
     compared with the median host."""
-    charges = comparison.arrivals.charges_ps()[:-1]
+    charges = comparison.arrivals.charges_ps[:-1]
     longer_ps: Counter[str] = Counter()
     totals: dict[str, tuple[int, int]] = {}
     steps = np.flatnonzero(charges.any(axis=1)).tolist()

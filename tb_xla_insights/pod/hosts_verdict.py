@@ -9,6 +9,7 @@ from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import cause_text, waiting_hosts_text, waiting_parties
 from tb_xla_insights.text.english import Bold, plural
 from tb_xla_insights.text.units import brief_time, brief_times, count, share
+from tb_xla_insights.trace.device import device_name
 
 
 def verdict_text(comparison: HostComparison) -> str:
@@ -63,7 +64,8 @@ def verdict_pieces(comparison: HostComparison, hosts_total: int = 0) -> list[str
         waits += f", {brief_time(mean_ps)}{each} in a step"
     elif each:
         waits += f", {brief_time(total_ps // len(waiting))} each"
-    return [*head, f"{_reason(comparison)}. {waits}."]
+    reason = reason_text(comparison)
+    return [*head, f": {reason}. {waits}." if reason else f". {waits}."]
 
 
 def _waits_for_late(comparison: HostComparison, parties: list[int]) -> tuple[int, int]:
@@ -83,8 +85,23 @@ def _last_shares(comparison: HostComparison) -> dict[int, float]:
     return {party: last / shared for party, (last, shared) in enumerate(counts) if shared}
 
 
-def _reason(comparison: HostComparison) -> str:
-    """Returns `: next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on the median host w-31`; empty without a
+def best_case(comparison: HostComparison) -> str:
+    """Returns the condition of the mean step at best: `if w-5 were like the rest`, or that no party is late."""
+    names = late_names(comparison)
+    party = "core" if comparison.core_arrivals else "host"
+    if not names:
+        return (
+            f"if no {party} were late" if comparison.late_hosts.kind == "changing" else f"no {party} is late"
+        )
+    cause = comparison.causes[0]
+    if len(names) > 1:
+        return f"if {plural(len(names), party)} were like the rest"
+    name = device_name(cause.core) if cause and cause.core else names[0]
+    return f"if {name} were like the rest"
+
+
+def reason_text(comparison: HostComparison) -> str:
+    """Returns `next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on the median host w-31`; empty without a
     cause."""
     cause = comparison.causes[0]
     if cause is None:
@@ -95,4 +112,4 @@ def _reason(comparison: HostComparison) -> str:
     steps = "a step" if is_mean_of_all else f"in {late_steps} of {step_count} steps"
     host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
     median_time = median_time if cause.median_ps else "nothing"
-    return f": {cause_text(cause)} takes {host_time} {steps}, {median_time} on {comparison.reference_text}"
+    return f"{cause_text(cause)} takes {host_time} {steps}, {median_time} on {comparison.reference_text}"

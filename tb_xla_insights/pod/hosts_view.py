@@ -14,8 +14,8 @@ from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
-from tb_xla_insights.pod.hosts_verdict import verdict_pieces
-from tb_xla_insights.pod.late_hosts import clock_noise_ps, most_charged_parties
+from tb_xla_insights.pod.hosts_verdict import best_case, verdict_pieces
+from tb_xla_insights.pod.late_hosts import are_charged_parties_late, clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
 from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, host_columns, whole_us
 from tb_xla_insights.text.english import sentence_parts
@@ -38,7 +38,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
     rows = host_rows(comparison)
     hosts_with_row = _hosts_with_row(comparison)
     columns = _present_columns(comparison)
-    charges = arrivals.charges_ps()[:-1]
+    charges = arrivals.charges_ps[:-1]
     detailed_hosts = sorted(
         {*hosts_with_row, *([] if comparison.median_host is None else [comparison.median_host])}
     )
@@ -66,7 +66,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
         "steps": _steps(comparison),
         "hosts": host_columns(comparison, rows, hosts_with_row),
         "order": _order(comparison),
-        "late_us": [_us(late_ps) for late_ps in arrivals.max_late_ps().T] if is_compared else [],
+        "late_us": [_us(late_ps) for late_ps in arrivals.max_late_ps.T] if is_compared else [],
         "step_difference_us": _step_differences(comparison),
         "charges": _charges(comparison, charges) if is_compared else no_charges,
         "class_us": [_us(means_ps) for means_ps in table.means_ps[:, columns]],
@@ -119,7 +119,7 @@ def _hosts_with_row(comparison: HostComparison) -> list[int]:
     arrivals, late_hosts = comparison.arrivals, comparison.late_hosts
     if comparison.state != "compared" or late_hosts.kind == "none":
         return []
-    waits, max_late = arrivals.others_wait_ps, arrivals.max_late_ps().max(axis=0, initial=-1)
+    waits, max_late = arrivals.others_wait_ps, arrivals.max_late_ps.max(axis=0, initial=-1)
     hosts_with_row = list(late_hosts.parties)[:MAX_HOST_ROWS]
     for host in _order(comparison):
         is_complete = hosts_with_row and waits[hosts_with_row].sum() >= _MIN_CHARGED_SHARE * waits.sum()
@@ -139,6 +139,7 @@ def _verdict(comparison: HostComparison, hosts_total: int) -> HostsVerdict:
         "kind": late_hosts.kind,
         "hosts": [] if comparison.core_arrivals else late_hosts.parties,
         "core": _late_core(comparison),
+        "best_case": best_case(comparison),
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
         "annotation_name": cause.annotation_name if cause else None,
@@ -159,16 +160,11 @@ def _late_core(comparison: HostComparison) -> str | None:
 
 def _steps(comparison: HostComparison) -> HostsSteps:
     table, arrivals = comparison.table, comparison.arrivals
-    most_charged = most_charged_parties(arrivals)
-    max_late = arrivals.max_late_ps()
-    is_late = [
-        host in comparison.late_hosts.parties and int(max_late[step, host]) > clock_noise_ps(arrivals, host)
-        for step, host in enumerate(most_charged.tolist())
-    ]
+    is_late = are_charged_parties_late(arrivals, comparison.late_hosts).tolist()
     return {
         "number": table.number,
         "name": table.name,
-        "last_host": most_charged.tolist(),
+        "last_host": most_charged_parties(arrivals).tolist(),
         "is_last_host_late": is_late if not comparison.core_arrivals else [False] * arrivals.step_count,
         "step_us": _median_steps_us(table),
     }

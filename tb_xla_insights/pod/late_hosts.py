@@ -142,8 +142,21 @@ def _mean_wait_per_step(arrivals: Arrivals) -> int:
 
 def most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:
     """Returns, per step, the party that most waiting is charged to; -1: none."""
-    charges = arrivals.charges_ps()[:-1]
+    charges = arrivals.charges_ps[:-1]
     return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
+
+
+def are_charged_parties_late(arrivals: Arrivals, late_hosts: LateHosts) -> NDArray[np.bool_]:
+    """Returns, per step, whether the party that most waiting is charged to is one of the late ones, and later than
+    clock errors explain."""
+    max_late = arrivals.max_late_ps
+    return np.array(
+        [
+            party in late_hosts.parties and int(max_late[step, party]) > clock_noise_ps(arrivals, party)
+            for step, party in enumerate(most_charged_parties(arrivals).tolist())
+        ],
+        np.bool_,
+    )
 
 
 def _find_worst(
@@ -157,9 +170,9 @@ def _find_worst(
     out if it is last in many steps, or if a few steps are costly (MIN_COSTLY_STEP_FACTOR); in those, more waiting may
     be charged to another party.
     """
-    charges, most_charged = replayed.charges_ps()[:-1], most_charged_parties(replayed)
-    max_late, costs = replayed.max_late_ps(), charges.sum(axis=0)
-    usual_waits = float(np.median(original.charges_ps()[:-1].sum(axis=1)))
+    charges, most_charged = replayed.charges_ps[:-1], most_charged_parties(replayed)
+    max_late, costs = replayed.max_late_ps, charges.sum(axis=0)
+    usual_waits = float(np.median(original.charges_ps[:-1].sum(axis=1)))
     # Per party, the length of a step times the number of parties that may wait for it.
     others_step_ps = {
         party: step_ps * _companion_count(replayed, party)
@@ -207,7 +220,7 @@ def clock_noise_ps(arrivals: Arrivals, party: int) -> int:
 
 def _exceeds_clock_noise(arrivals: Arrivals) -> bool:
     """Whether in most steps the party that most waiting is charged to is later than clock errors explain."""
-    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps()
+    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps
     is_late = [
         max_late[step, most_charged[step]] > clock_noise_ps(arrivals, int(most_charged[step]))
         for step in np.flatnonzero(most_charged >= 0).tolist()

@@ -40,7 +40,7 @@ class _Lateness(NamedTuple):
 def host_columns(comparison: HostComparison, rows: Sequence[Host], hosts_with_row: list[int]) -> HostColumns:
     """Returns the view's `hosts` from the report's `rows`; `hosts_with_row` have their own row in the heat map."""
     arrivals = comparison.arrivals
-    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps()
+    most_charged, max_late = most_charged_parties(arrivals), arrivals.max_late_ps
     lateness = [_lateness(comparison, host, most_charged, max_late) for host in range(len(rows))]
     differences = [largest_difference(comparison, host) for host in range(len(rows))]
     return {
@@ -128,7 +128,7 @@ def _exact_us(time_ps: int | None) -> float | None:
 def core_rows(comparison: HostComparison) -> list[HostCore] | None:
     """Returns the view's `cores`: those of the late hosts, or of the only host; None if no host is late."""
     if comparison.core_arrivals:
-        max_late = comparison.core_arrivals.max_late_ps()
+        max_late = comparison.core_arrivals.max_late_ps
         return [
             {
                 "host": 0,

@@ -1,4 +1,4 @@
-"""The answers of `data/hosts` and `data/host_steps`.
+"""The answers of `data/hosts`, `data/host_steps` and `data/hosts_in_steps`.
 
 Hosts, steps and classes are referred to by index into `hosts.name`, `steps.number` and `classes`. Keys that end in
 `_us` are whole microseconds, except `offset_us` and `residual_us`, which have two decimals. A whole number is -1 where
@@ -35,6 +35,8 @@ class HostsVerdict(TypedDict):
     core: str | None
     """Id of a core that alone is the cause, in a session of one host the late core; `null` if the whole host is, or
     nothing is late."""
+    best_case: str
+    """The condition of the mean step at best: `if w-5 were like the rest`."""
     cause: str | None
     """The class that takes longer on the first late host than on the median host (of one host: on the late core than on
     its neighbours; if `changing`: on the host charged most in each step), or `device`; `null` if none explains the
@@ -209,3 +211,16 @@ class HostSteps(PartialAnswer):
     """Start of the step, in picoseconds from the session's start."""
     duration_ps: list[int | None]
     """Duration of the step in picoseconds."""
+
+
+class HostsInSteps(PartialAnswer):
+    """`data/hosts_in_steps`: what is said of some common steps of the hosts, and of one host in these."""
+
+    text: list[str] | None
+    """Who holds up the others in these steps, in parts, every second of which is emphasised; `null` for all steps, and
+    if the hosts are not compared."""
+    figures: HostsFigures
+    """The mean of these steps."""
+    difference: str
+    """What takes longer on the host than on the median host, and whether it arrives late; empty if either has none of
+    the steps."""

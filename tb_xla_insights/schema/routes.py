@@ -10,7 +10,7 @@ from tb_xla_insights.schema.compiles_route import Compiles
 from tb_xla_insights.schema.device_route import DeviceAnswer
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
-from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
+from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
 from tb_xla_insights.schema.overview_route import Overview
 from tb_xla_insights.schema.propagation_route import PropagationAnswer
 from tb_xla_insights.schema.route_parts import Counts
@@ -58,6 +58,8 @@ class Routes(TypedDict):
     """Which host holds up the others, and why."""
     host_steps: HostSteps
     """What one host did in each step."""
+    hosts_in_steps: HostsInSteps
+    """What is said of some steps of the hosts."""
     compare: CompareAnswer
     """Two sessions side by side."""
     waits: Waits

@@ -94,6 +94,8 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
     ]
     hosts_time = sum(times_of_step) - times_of_step[hosts_document["classes"].index("device")]
     assert ps(card.locator("tfoot [data-ps]"))[0] == hosts_time * US
+    said = xi.document("hosts_in_steps", demo, host="t1v-n-7f-w-2", first="3", last="3")
+    expect(page.get_by_test_id("host-sentence")).to_have_text(said["difference"])
     # The verdict and the table still cover all steps.
     assert plain_spaces("".join(hosts_document["verdict"]["text"])) in xi.text("hosts-verdict")
     page.keyboard.press("Escape")
@@ -110,7 +112,7 @@ def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> 
     assert differences == sorted(differences, reverse=True)
     first = card.locator("tbody tr").first
     expect(first).to_contain_text("input")
-    expect(page.get_by_test_id("host-sentence")).to_contain_text("next_batch takes 40.0")
+    expect(page.get_by_test_id("host-sentence")).to_contain_text("next_batch (input) takes 40.0")
     page.get_by_test_id("host-worst-step").click()
     assert xi.link()["st"] == "1204"
     page.get_by_test_id("host-difference-select").focus()
@@ -170,6 +172,9 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     assert xi.link()["st"] == "1206-1209"
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
     hosts_document = xi.document("hosts", demo)
+    said = xi.document("hosts_in_steps", demo, host=LATE, first="2", last="5")
+    for name in ("step", "waits"):
+        assert ps(page.get_by_test_id(f"kpi-{name}").locator("dd")) == [said["figures"][f"{name}_ps"]]
     charges = [index for index, step in enumerate(hosts_document["charges"]["step"]) if 2 <= step <= 5]
     waits = sum(hosts_document["charges"]["others_wait_us"][index] for index in charges)
     table = page.get_by_test_id("hosts-table")

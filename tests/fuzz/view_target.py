@@ -50,6 +50,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "scopes": ("session",),
     "hosts": ("session",),
     "host_steps": ("session", "host"),
+    "hosts_in_steps": ("session", "host", "first", "last"),
     "device": ("session", "cores", "steps", "peaks", "category", "whole"),
     "waits": ("session", "hosts", "start_ps", "end_ps", "px"),
     "collective": ("session", "hosts", "device", "start_ps", "end_ps"),

@@ -150,6 +150,8 @@ def _of_views(get: Get, hosts: list[str], devices: list[str], span: dict[str, in
     yield get("device", cores="0.0", steps="mean")
     for host in hosts:
         yield get("host_steps", host=host)
+        yield get("hosts_in_steps", host=host)
+        yield get("hosts_in_steps", host=host, first=1, last=2)
     if devices:
         yield get("executions", devices=devices[0])
         yield get("executions", devices=devices[-1], step=0)
