@@ -78,6 +78,12 @@ export const CLASSES = [
 /** Their labels on the page. @type {{Record<ClassName, string>}} */
 export const LABELS = {{
 {labels}}};
+
+/** The label of idle time in gaps too short for a class. */
+export const SHORT_GAPS = '{short_gaps}';
+
+/** The label of gaps in which the device waits for something other than the host. */
+export const DEVICE_WAITS = '{device_waits}';
 """
 
 COMPARE_TEXTS = """/** Words of comparisons. Generated from `tb_xla_insights/compare/sentences.py` by `make schema`. */
@@ -238,7 +244,10 @@ def class_names() -> str:
     """The classes of host time and their labels, as a module of the page."""
     names = "".join(f"  '{name}',\n" for name in classes.CLASSES)
     return CLASS_NAMES.format(
-        names=names, labels=_properties_of_texts({name: classes.label(name) for name in classes.CLASSES})
+        names=names,
+        labels=_properties_of_texts({name: classes.label(name) for name in classes.CLASSES}),
+        short_gaps=classes.SHORT_GAPS,
+        device_waits=classes.DEVICE_WAITS,
     )
 
 

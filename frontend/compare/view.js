@@ -3,7 +3,7 @@
 import { button, emphasised, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { classCell } from '../lib/classes.js';
+import { SHORT_GAPS, classCell } from '../lib/classes.js';
 import { card, coreCountText, classColor, tableCard } from '../lib/cards.js';
 import {
   cutMiddle,
@@ -320,7 +320,7 @@ export function compareView(app) {
           'per step and core, by what the host did',
           TABLES.idle_differences,
           [...gaps.classes, { ...gaps.small, class: null }],
-          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'),
+          (row) => (row.class ? classCell(row.class) : SHORT_GAPS),
           { testid: 'compare-idle', foot: { name: 'All', ...gaps.idle } },
         ),
         lazyCard(comparison.lazy_dynamo, row_counts.between),

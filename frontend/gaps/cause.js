@@ -1,7 +1,7 @@
 /** The cause of a gap, as every view names it. */
 
 import { h } from '../lib/dom.js';
-import { LABELS, classCell, classChip } from '../lib/classes.js';
+import { DEVICE_WAITS, LABELS, classCell, classChip } from '../lib/classes.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /**
@@ -17,7 +17,7 @@ import { LABELS, classCell, classChip } from '../lib/classes.js';
 export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
 
 /** @param {CauseName} cause */
-export const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
+export const causeLabel = (cause) => (cause === 'queued' ? DEVICE_WAITS : LABELS[cause]);
 
 /** @param {CauseName} cause */
 export const causeCell = (cause) =>
@@ -26,7 +26,7 @@ export const causeCell = (cause) =>
         'span',
         { title: 'The work was queued before the gap began: the device waited for something other than the host' },
         classChip('wait'),
-        'device waits',
+        DEVICE_WAITS,
       )
     : classCell(cause);
 

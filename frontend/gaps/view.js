@@ -2,7 +2,7 @@
 
 import { button, fill, h, labelledSelect, withValue } from '../lib/dom.js';
 import { total } from '../lib/totals.js';
-import { CLASSES, LABELS } from '../lib/classes.js';
+import { CLASSES, LABELS, SHORT_GAPS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
 import {
@@ -248,7 +248,7 @@ export function gapsView(app) {
       ' of ',
       sumText(headlineTime(idle)),
       ` idle, ${coreCountText(session.devices.length, devices.length)}, first to last run`,
-      smallGaps_ps > 0 ? `; ${headlineTime(smallGaps_ps)} in gaps under 10\u202fµs` : '',
+      smallGaps_ps > 0 ? `; ${headlineTime(smallGaps_ps)} ${SHORT_GAPS}` : '',
       causeText(),
       limitText,
     );

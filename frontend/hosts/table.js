@@ -17,8 +17,6 @@ import { classLabel } from './verdict.js';
 
 /** Key of the column of bars, whose foot has a note. */
 const BARS_KEY = 'difference_bars';
-/** Smaller differences from the median host are left out of the bars. */
-const MIN_DIFFERENCE_US = 150;
 
 /** Formats how long others wait for each host: in one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
@@ -55,16 +53,17 @@ export function lastShares(rows) {
  * @param {(row: HostRow) => void} options.select @param {(row: HostRow) => void} options.open
  * @param {{sort?: string, onSort: (order: string) => void}} options.order
  * @param {boolean} options.isPartial whether some hosts are not read yet
+ * @param {number} options.minDifference_us smaller differences from the median host are left out of the bars
  */
 export function hostsTable(
   rows,
   allRows,
-  { isExpanded, toggle, isFiltered, selectedHost, select, open, order, isPartial },
+  { isExpanded, toggle, isFiltered, selectedHost, select, open, order, isPartial, minDifference_us },
 ) {
   const { unit, hasWaits, sum } = waitTexts(allRows);
   const longest = maximum(allRows.map(({ others_wait_us }) => others_wait_us ?? 0), 1);
   const notableDifferences = (/** @type {HostRow} */ { differences }) =>
-    differences.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
+    differences.filter(({ us }) => Math.abs(us) >= minDifference_us);
   const scale_us = maximum(
     allRows.flatMap((row) =>
       [-1, 1].map((sign) =>
@@ -74,7 +73,7 @@ export function hostsTable(
         ),
       ),
     ),
-    MIN_DIFFERENCE_US,
+    minDifference_us,
   );
   const neverLast = isFiltered || !hasWaits ? [] : rows.filter(({ last_count }) => last_count === 0);
   const folds = neverLast.length > 1;

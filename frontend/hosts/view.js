@@ -272,6 +272,7 @@ export function hostsView(app) {
         isExpanded,
         isFiltered,
         selectedHost: selectedHost(),
+        minDifference_us: answer.min_difference_us,
         isPartial: answer.host_counts.hosts_read < answer.host_counts.hosts_total,
         toggle: () => {
           isExpanded = !isExpanded;

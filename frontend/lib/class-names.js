@@ -35,3 +35,9 @@ export const LABELS = {
   other: 'other',
   unrecorded: 'unrecorded',
 };
+
+/** The label of idle time in gaps too short for a class. */
+export const SHORT_GAPS = 'in gaps under 10 µs';
+
+/** The label of gaps in which the device waits for something other than the host. */
+export const DEVICE_WAITS = 'device waits';

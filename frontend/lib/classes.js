@@ -5,7 +5,7 @@ import { h } from './dom.js';
 
 /** @typedef {import('./routes').ClassName} ClassName */
 
-export { CLASSES, LABELS } from './class-names.js';
+export { CLASSES, DEVICE_WAITS, LABELS, SHORT_GAPS } from './class-names.js';
 
 /** The classes that take time, each with its time, the longest first. @param {import('./types').ByClass} parts */
 export const sortByTime = (parts) =>

@@ -1598,6 +1598,8 @@ export interface HostsAnswer {
   verdict: HostsVerdict;
   /** The mean step. */
   figures: HostsFigures;
+  /** Smaller differences from the median host are told nowhere. */
+  min_difference_us: number;
   /** The median of the hosts that are not late; `null` if unknown. */
   median_host: number | null;
   /** The steps. */

@@ -4,7 +4,7 @@
  */
 
 import { h } from '../lib/dom.js';
-import { LABELS, classCell } from '../lib/classes.js';
+import { LABELS, SHORT_GAPS, classCell } from '../lib/classes.js';
 import { total } from '../lib/totals.js';
 import { card, coreCountText, emptyCard, link, windowLinkState } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
@@ -44,7 +44,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
     return card('Idle time by cause', { note: basis, class: 'idle' }, h('p', null, text), singleDuty);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
-  const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
+  const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : SHORT_GAPS);
   /**
    * Shows the gaps that a class causes or, if the session has no gaps, the first step; null otherwise.
    * @param {ClassName} name

@@ -69,6 +69,13 @@ HOST_ACTIVITY = {
 """A phrase for each class, to follow "the host". None for `unrecorded`, of which nobody knows what the host does."""
 
 
+SHORT_GAPS = "in gaps under 10 µs"
+"""The label of idle time in gaps too short for a class."""
+
+DEVICE_WAITS = "device waits"
+"""The label of gaps in which the device waits for something other than the host."""
+
+
 def label(name: str) -> str:
     """The display name of a class, on the page, in the terminal and in exports."""
     return LABELS.get(name, name.replace("_", " "))

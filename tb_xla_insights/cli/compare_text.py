@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.catalog.classes import SHORT_GAPS, label
 from tb_xla_insights.cli import elements
 from tb_xla_insights.compare.measures import sum_of_times
 from tb_xla_insights.compare.sentences import (
@@ -15,7 +15,6 @@ from tb_xla_insights.compare.sentences import (
     op_names_text,
     ratio_text,
 )
-from tb_xla_insights.report.figures import SHORT_GAPS
 from tb_xla_insights.tables.comparison import (
     ANNOTATION_DIFFERENCES,
     BETWEEN_EXECUTIONS,

@@ -12,7 +12,7 @@ import numpy as np
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
-from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.host_rows import MIN_DIFFERENCE_PS, host_rows
 from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
 from tb_xla_insights.pod.hosts_verdict import best_case, verdict_pieces
 from tb_xla_insights.pod.late_hosts import are_charged_parties_late, clock_noise_ps, most_charged_parties
@@ -62,6 +62,7 @@ def hosts_view(comparison: HostComparison, hosts_total: int | None = None) -> Ho
             "waits_ps": waits_ps,
             "step_if_fixed_ps": comparison.step_if_fixed_ps,
         },
+        "min_difference_us": MIN_DIFFERENCE_PS // PS_PER_US,
         "median_host": comparison.median_host,
         "steps": _steps(comparison),
         "hosts": host_columns(comparison, rows, hosts_with_row),

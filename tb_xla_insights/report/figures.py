@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 _LEFT_OUT_REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
 
-SHORT_GAPS = "in gaps under 10 µs"
-"""The name of the row for short gaps in a table of idle time."""
-
 
 def headline_figures(report: Document) -> list[Figure]:
     """The figures `duty`, `step`, `work` and `idle`, each with `value` (a share from 0 to 1, or ps; None if unknown),

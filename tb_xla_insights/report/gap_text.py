@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.analysis.frameworks import host_activities, unshown_clause
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
-from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.catalog.classes import DEVICE_WAITS, label
 from tb_xla_insights.text.english import join_words
 from tb_xla_insights.text.units import brief_time, brief_times, time_text
 from tb_xla_insights.trace.device import device_name
@@ -30,7 +30,7 @@ _Key = TypeVar("_Key")
 def cause_text(row: Mapping[str, Any]) -> str:
     """The cause of a gap, or of a pattern with its `kind` (`patterns_with_kind`): the display name of the class; of a
     queued gap that the device waits, for something other than the host."""
-    return "device waits" if row["kind"] == "queued" else label(row["cause"])
+    return DEVICE_WAITS if row["kind"] == "queued" else label(row["cause"])
 
 
 def patterns_with_kind(gaps: Mapping[str, Any]) -> list[GapPatternRow]:

@@ -178,6 +178,8 @@ class HostsAnswer(PartialAnswer):
     """Who holds up the others, in one sentence."""
     figures: HostsFigures
     """The mean step."""
+    min_difference_us: int
+    """Smaller differences from the median host are told nowhere."""
     median_host: int | None
     """The median of the hosts that are not late; `null` if unknown."""
     steps: HostsSteps

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from tb_xla_insights.catalog.classes import SHORT_GAPS
 from tb_xla_insights.report.figures import (
-    SHORT_GAPS,
     basis_text,
     idle_rows,
     idle_table,
