@@ -85,15 +85,25 @@ def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     gaps = [
         gap(1000 + index) | {"by_finding_ps": {"early_sync": ps}} for index, ps in enumerate((100, 900, 500))
     ]
-    document = explained_gaps(gaps)["early_sync"]
+    document = explained_gaps(gaps, [])["early_sync"]
     assert (document["count"], [row["duration_ps"] for row in document["gaps"]]) == (3, [1001, 1002, 1000])
 
 
 def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     gaps = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
-    shown = [place["duration_ps"] for place in explained_gaps(gaps)["early_sync"]["gaps"]]
+    shown = [place["duration_ps"] for place in explained_gaps(gaps, [])["early_sync"]["gaps"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
+
+
+def test_a_gap_of_what_happened_once_is_shown_last_by_other_findings() -> None:
+    """It contains what is in every gap, and is longer."""
+    compiling = gap(9000) | {"by_finding_ps": {"recompilation": 7000, "early_sync": 500}}
+    usual = [gap(duration) | {"by_finding_ps": {"early_sync": 500}} for duration in (1000, 1100)]
+    findings = [{"id": "recompilation", "recurs": "once"}, {"id": "early_sync", "recurs": "every_step"}]
+    document = explained_gaps([compiling, *usual], findings)
+    assert [place["duration_ps"] for place in document["early_sync"]["gaps"]] == [1100, 1000, 9000]
+    assert [place["duration_ps"] for place in document["recompilation"]["gaps"]] == [9000]
 
 
 def test_the_gaps_of_the_case_study_quote_its_findings() -> None:

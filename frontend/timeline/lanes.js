@@ -6,7 +6,7 @@ import { readPalette } from '../lib/theme.js';
 import { shortNames } from '../lib/host-names.js';
 import { shiftText } from './align.js';
 import { createScale, isLowWindow } from './scale.js';
-import { layoutRows } from './layout.js';
+import { foldsText, layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER_PX } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './slice-style.js';
@@ -57,6 +57,10 @@ export function createLanes(model, on) {
   let listedKey = '';
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
+  /** The ids of devices that are open because there is room for their rows. @type {string[]} */
+  let unfolded = [];
+  /** Identifies the room that `unfolded` fills. */
+  let filledKey = '';
   /** The device whose gaps were last selected or scrolled into view. @type {string|null} */
   let focusDevice = null;
   /** The device whose gaps are scrolled into view once they are loaded. @type {string|null} */
@@ -76,18 +80,34 @@ export function createLanes(model, on) {
     }
     if (selection?.kind === 'gap') focusDevice = selection.device;
     else if (deviceToReveal) focusDevice = deviceToReveal;
-    layout = layoutRows(session.rows, {
-      ...on.chosen(),
+    const { rows, devices: allDevices } = session;
+    const chosen = on.chosen();
+    const options = {
+      ...chosen,
       ...hostOptions(session),
       open,
       requiredDepths,
-      allDevices: session.devices,
+      allDevices,
       fontScale: palette.fontScale,
       focusDevice,
       tightPx: isLowWindow() ? 1 : 0,
       compact: isLowWindow() && selection?.kind === 'gap',
-      shiftText: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
-    });
+      shiftText: (/** @type {string} */ row) =>
+        align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '',
+    };
+    // Without a selection, devices open one by one as far as the height allows. A selection, whose panel takes some of
+    // the height, leaves them open, so that nothing moves below the pointer.
+    const room = on.height(Infinity) - TOP_PX;
+    const roomKey = [room, rows.length, palette.fontScale, foldsText(open), chosen.devices].join();
+    if (!selection && roomKey !== filledKey) {
+      filledKey = roomKey;
+      unfolded = [];
+      for (const id of chosen.devices) {
+        if (layoutRows(rows, { ...options, unfolded: [...unfolded, id] }).height > room) break;
+        unfolded.push(id);
+      }
+    }
+    layout = layoutRows(rows, { ...options, unfolded });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listedKey) return;
     listedKey = key;

@@ -42,6 +42,7 @@ import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
  * @property {string[]} [lastHosts] names of the hosts at the bottom
  * @property {Map<string, string>} [shortNames] by the hosts' names
  * @property {Map<string, string>} [rankLabels] labels beside the hosts' names
+ * @property {string[]} [unfolded] ids of devices of a single host that are open unless they were folded
  * @property {string|null} [focusDevice] the device whose gaps were last selected or scrolled into view
  */
 
@@ -219,7 +220,8 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, t
  * @returns {{lanes: Lane[], height: number}}
  */
 export function layoutRows(rows, options) {
-  const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focusDevice } = options;
+  const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focusDevice, unfolded = [] } =
+    options;
   const stack = createStack(options);
   const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
   if (severalHosts) {
@@ -233,11 +235,13 @@ export function layoutRows(rows, options) {
   ids.forEach((id, position) => {
     const deviceRows = visible.filter((row) => row.device === id);
     const device = allDevices.find((candidate) => candidate.id === id);
+    const isOpen = open.get(id) ?? (id === active || unfolded.includes(id));
+    const isNeeded = deviceRows.some((row) => requiredDepths.has(row.id));
     const head = {
       label: device?.name ?? id,
       right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
       rule: position === 0,
-      fold: { id, open: (open.get(id) ?? id === active) || deviceRows.some((row) => requiredDepths.has(row.id)) },
+      fold: { id, open: isOpen || isNeeded },
     };
     if (head.fold.open) stack.addDevice(deviceRows, head);
     else stack.addFolded(id, deviceRows, head);

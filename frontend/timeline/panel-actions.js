@@ -1,6 +1,5 @@
 /** The actions of the panel's links and buttons. */
 
-import { findingLinkState } from '../overview/findings.js';
 import { patternText, stepOf } from '../gaps/group.js';
 import { windowLinkState } from '../lib/cards.js';
 import { filtersText } from '../lib/filters.js';
@@ -68,7 +67,6 @@ export function createPanelActions(app, model, parts) {
         return openSession ? inLaneOrder(devices, openSession) : devices;
       },
       rowLabel: (row) => session()?.rows.find(({ id }) => id === row)?.label ?? row,
-      openFinding: (finding) => withOverview((answer) => app.open(findingLinkState(finding, answer))),
     },
     details: {
       outlinePiece: (piece) => void gaps.outlinePiece(piece),

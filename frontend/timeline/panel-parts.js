@@ -28,7 +28,6 @@ import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/
  * @property {<T extends {host: string}>(devices: T[]) => T[]} inLaneOrder sorts devices in the order of their lanes
  * @property {import('../frame/app.js').App['selectedDevices']} tracedDevices keeps the devices that have lanes
  * @property {(row: string) => string} rowLabel the label of a row on the canvas
- * @property {(finding: import('../lib/routes').Finding) => void} openFinding shows the first occurrence of a finding
  */
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 

@@ -3,15 +3,14 @@
 import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
-import { link, severityTag } from '../lib/cards.js';
-import { briefTime, count, plural, rangeText, timeText } from '../lib/format.js';
+import { count, plural, rangeText } from '../lib/format.js';
 import { createLatestChannel } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { collectiveContent } from './panel-collective.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
-import { devicesTable, eventColumn, quietColumn, tableButton } from './panel-parts.js';
+import { eventColumn, quietColumn, tableButton } from './panel-parts.js';
 import { phaseTones } from './slice-style.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
@@ -34,7 +33,6 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** The rows of a gap's table that the panel shows at least: the head, six rows, and in addition the sum. */
 const VISIBLE_ROWS = 7;
 const MARGIN_BELOW_PX = 9;
-const MAX_FINDINGS = 3;
 const MAX_TABLE_EVENTS = 500;
 
 /**
@@ -104,9 +102,6 @@ export function createPanel(act, on) {
     }
   }
 
-  /** The three costliest findings, or a message. */
-  const findingsElement = h('div', { class: 'panel-findings', 'data-testid': 'panel-findings' });
-
   const panel = {
     element,
     /**
@@ -127,52 +122,18 @@ export function createPanel(act, on) {
       }), 0);
     },
     /** Leaves the session: pending requests become stale. */
-    leave() {
-      newestRequest += 1;
-      panel.findings(null);
-    },
-    /** Shows the costliest findings. @param {import('../lib/routes').Finding[]|null} findings null: not known yet */
-    findings(findings) {
-      const costliest = [...findings ?? []]
-        .sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0))
-        .slice(0, MAX_FINDINGS);
-      fill(
-        findingsElement,
-        h(
-          'h3',
-          null,
-          findings && findings.length > MAX_FINDINGS
-            ? `The ${MAX_FINDINGS} largest of ${count(findings.length)} findings`
-            : 'Findings',
-          costliest.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores'),
-        ),
-        findings && !costliest.length && h('p', { class: 'muted' }, 'No findings.'),
-        costliest.map((finding) =>
-          h(
-            'div',
-            { class: 'row' },
-            severityTag(finding.severity),
-            finding.windows.length
-              ? link(finding.title, () => act.openFinding(finding), { title: finding.title })
-              : finding.title,
-            h('span', { class: 'grow' }),
-            finding.cost_ps
-              ? h('span', { class: 'numeric', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
-              : null,
-          ),
-        ),
-      );
-    },
+    leave() { newestRequest += 1; },
     /**
-     * Shows a selection; without one, the session.
+     * Shows a selection; without one, a hint.
      * @param {Ready} session
      * @param {Selection|null} selection
      * @param {string[]} hosts names of the chosen hosts
      */
     select(session, selection, hosts) {
+      element.classList.toggle('hint', !selection);
       if (!selection) {
         newestRequest += 1;
-        show(emptyContent(session, act, findingsElement));
+        show(hintContent(session, act));
         return;
       }
       const { name } = session.session;
@@ -219,6 +180,7 @@ export function createPanel(act, on) {
      * @param {string} [advice] how to see events that the table lacks
      */
     list({ session }, { start_ps, end_ps }, rows, heading, advice = 'zoom in') {
+      element.classList.remove('hint');
       return load(
         channel.table.get({
           session: session.name,
@@ -270,83 +232,25 @@ function listContent(title, range, { items, count: eventCount }, act, advice) {
 }
 
 /**
- * The content without a selection: how to select, the largest findings, the devices' times, the meanings of colours.
+ * The content without a selection: what to do in one line, and the meanings of colours.
  * @param {Ready} session
  * @param {PanelActions} act
- * @param {HTMLElement} findingsElement
  * @returns {PanelContent}
  */
-function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, findingsElement) {
-  const steps = maximum(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
-  const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
+function hintContent({ phases }, act) {
   return {
     title: 'Nothing selected',
     buttons: [tableButton(act)],
-    note: [
-      timeText(duration_ps),
-      plural(hosts.length, 'host'),
-      plural(devices.length, 'device'),
-      plural(steps, 'step'),
-      plural(total(hosts, 'events'), 'event'),
-    ].join(' · '),
+    note: 'Click a slice, or drag across the lanes; ? lists all keys.',
     body: h(
-      'div',
-      { class: 'overall' },
-      h(
-        'div',
-        { class: 'columns' },
-        h(
-          'section',
-          null,
-          h(
-            'p',
-            null,
-            'Click a slice to see its times, stats and flow partners. Drag across the lanes to see what every ' +
-            'class, thread and device did in a window.',
-          ),
-          h(
-            'p',
-            null,
-            'Zoom with ',
-            keys('w', 's'),
-            'or Ctrl+wheel, move with ',
-            keys('a', 'd'),
-            'or on the strip above. ',
-            keys('?'),
-            'lists all keys.',
-          ),
-          findingsElement,
-        ),
-        h(
-          'section',
-          null,
-          devices.length > 0 &&
-            devicesTable(
-              'Devices',
-              act.inLaneOrder(act.tracedDevices(devices)),
-              hosts,
-              'Duty cycle',
-              ({ duty_cycle }) => duty_cycle,
-            ),
-          hosts.length > 1 &&
-            h(
-              'p',
-              { class: 'small muted' },
-              'Waiting for other hosts inside a collective counts as busy, not as stall: it is hatched in the lanes, ' +
-              'and its sums are in Hosts.',
-            ),
-        ),
-      ),
-      h(
-        'footer',
-        { class: 'legends' },
-        legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
-        phases.length > 0 &&
-          legend([
-            [h('b', null, 'Your annotations')],
-            ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]),
-          ]),
-      ),
+      'footer',
+      { class: 'legends' },
+      legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
+      phases.length > 0 &&
+        legend([
+          [h('b', null, 'Your annotations')],
+          ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]),
+        ]),
     ),
   };
 }

@@ -53,9 +53,12 @@ export function createSplitter(onMove, viewHeight) {
      * @param {number} natural the height that the lanes need, px
      * @param {number} above the height of the view above the lanes, px
      * @param {number} panelPx the height that the panel needs, px; 0 if it takes the rest
+     * @param {number} hintPx the height of the hint that is shown without a selection, px; 0 with one
      */
-    lanesHeight(natural, above, panelPx) {
+    lanesHeight(natural, above, panelPx, hintPx) {
       const view = viewHeight();
+      element.hidden = hintPx > 0;
+      if (hintPx) return Math.max(MIN_LANES_PX, Math.floor(Math.min(natural, view - above - hintPx)));
       const free = view - above - SPLITTER_PX;
       const share = Math.min(view * LANES_SHARE - (above - TOOLBAR_PX), free - MIN_PANEL_PX);
       const max = isLowWindow() ? Infinity : share;

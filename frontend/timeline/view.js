@@ -46,7 +46,7 @@ export function timelineView(app) {
     if (!awaitsFirstSlices) return;
     awaitsFirstSlices = false;
     app.setState();
-    void loadFindings();
+    void loadRanks();
   };
 
   const retry = () => {
@@ -92,6 +92,7 @@ export function timelineView(app) {
   });
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
+  const hintPx = () => (panel.element.classList.contains('hint') ? panel.element.offsetHeight : 0);
   const lanes = createLanes(model, {
     chosen: app.tracedSelection,
     slices: feeds.slices,
@@ -101,7 +102,12 @@ export function timelineView(app) {
     },
     waits,
     height: (natural) =>
-      splitter.lanesHeight(natural, lanes.element.offsetTop + moreHosts.element.offsetHeight, panel.neededPx),
+      splitter.lanesHeight(
+        natural,
+        lanes.element.offsetTop + moreHosts.element.offsetHeight,
+        panel.neededPx,
+        hintPx(),
+      ),
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
@@ -202,13 +208,12 @@ export function timelineView(app) {
     failed,
   });
 
-  /** Called once the lanes are drawn, because findings need an analysis. */
-  async function loadFindings() {
+  /** Ranks the hosts, once the lanes are drawn, because that needs an analysis of all hosts. */
+  async function loadRanks() {
     const requested = session;
+    if (!session || session.ranks || session.session.hosts.length < 2) return;
     const answer = await overview().catch(() => null);
-    if (requested?.query !== session?.query || !session || !answer) return;
-    panel.findings(answer.findings);
-    if (!answer.ranks || session.ranks) return;
+    if (requested?.query !== session?.query || !session || !answer?.ranks) return;
     session = { ...session, ranks: answer.ranks };
     openRows(true);
   }

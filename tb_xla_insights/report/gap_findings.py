@@ -22,6 +22,10 @@ _MIN_REASON_SHARE = 1 / 3
 """The smallest share of a gap that a mistake must explain to be its reason."""
 
 
+_ExplainedGap = tuple[int, Mapping[str, Any]]
+"""The time that a finding explains in a gap, and the gap."""
+
+
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
     """The findings of the report that explain a gap of a host, with the time that each explains, most time first. The
     straggler finding stands for findings that repeat why hosts are late (`repeated_findings`)."""
@@ -59,32 +63,43 @@ def why_gap(gap: Mapping[str, Any], times_by_finding: Mapping[str, int], report:
     return f"{reason['title']}. " if reason else ""
 
 
-def explained_gaps(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
+def explained_gaps(
+    gaps: Iterable[Mapping[str, Any]], findings: Iterable[Mapping[str, Any]]
+) -> dict[str, ExplainedGaps]:
     """The gaps that each finding explains: their number among `gaps` (`count`; one gap on several cores counts once),
     and the first _MAX_LISTED_GAPS of them as `device`, `start_ps` and `duration_ps`.
 
     The gaps in which the finding explains nearly its maximum (_SIMILAR_SHARE) come first, the longest before others;
-    then the rest by the time explained. `gaps` are those of `gap_views.gaps`, with `by_finding_ps`."""
-    gaps_by_finding: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    then the rest by the time explained. Last come gaps that belong to another finding, which explains more of them and
+    happened once: a compilation's gap also contains what is in every step. `gaps` are those of `gap_views.gaps`, with
+    `by_finding_ps`; `findings` are those of the report."""
+    happened_once = {finding["id"] for finding in findings if finding["recurs"] == "once"}
+    own: dict[str, list[_ExplainedGap]] = {}
+    of_others: dict[str, list[_ExplainedGap]] = {}
     for gap in gaps:
-        for id_, ps in gap["by_finding_ps"].items():
-            gaps_by_finding.setdefault(id_, []).append((ps, gap))
+        times = gap["by_finding_ps"]
+        main = max(times, key=times.__getitem__, default="")
+        for id_, ps in times.items():
+            explained = of_others if main != id_ and main in happened_once else own
+            explained.setdefault(id_, []).append((ps, gap))
+    in_order = {
+        id_: _longest_of_most_explained(own.get(id_, [])) + _longest_of_most_explained(of_others.get(id_, []))
+        for id_ in dict.fromkeys((*own, *of_others))
+    }
     return {
         id_: {
-            "count": len(pairs),
+            "count": len(explained),
             "gaps": [
                 {"device": gap["device"], "start_ps": gap["start_ps"], "duration_ps": gap["duration_ps"]}
-                for _, gap in _longest_of_most_explained(pairs)[:_MAX_LISTED_GAPS]
+                for _, gap in explained[:_MAX_LISTED_GAPS]
             ],
         }
-        for id_, pairs in gaps_by_finding.items()
+        for id_, explained in in_order.items()
     }
 
 
-def _longest_of_most_explained(
-    pairs: Iterable[tuple[int, Mapping[str, Any]]],
-) -> list[tuple[int, Mapping[str, Any]]]:
-    """Pairs of the time that a finding explains in a gap and the gap, in the order of `explained_gaps`."""
-    by_time = sorted(pairs, key=lambda pair: -pair[0])
-    min_ps = _SIMILAR_SHARE * by_time[0][0]
+def _longest_of_most_explained(gaps: Iterable[_ExplainedGap]) -> list[_ExplainedGap]:
+    """The gaps in which a finding explains nearly its maximum, the longest first; then the others by that time."""
+    by_time = sorted(gaps, key=lambda pair: -pair[0])
+    min_ps = _SIMILAR_SHARE * by_time[0][0] if by_time else 0
     return sorted(by_time, key=lambda pair: -pair[1]["duration_ps"] if pair[0] >= min_ps else 0)

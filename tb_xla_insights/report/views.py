@@ -85,7 +85,7 @@ def _overview(session: SessionView) -> Overview:
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explained_gaps": explained_gaps(gaps(session)["items"]),
+        "explained_gaps": explained_gaps(gaps(session)["items"], report["findings"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input_text": " ".join(input_sentences(report)),

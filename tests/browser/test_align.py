@@ -59,7 +59,7 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
     assert xi.drawn("selection")["kind"] == "gap"
     xi.press("t")
     assert xi.drawn("selection") is None
-    assert [row["kind"] for row in xi.drawn("rows")].count("gaps") == 1
+    assert "gaps" in {row["kind"] for row in xi.drawn("rows")}
     assert not [slice_ for slice_ in xi.drawn("slices") if slice_["row"].endswith(".gaps")]
     for key in "[]":
         xi.press(key)

@@ -110,7 +110,6 @@ def test_unchosen_devices_have_no_rows(xi: Xi, page: Page, case_study: str) -> N
     assert not any(row["label"] == "TPU:0" for row in rows)
     assert any(row["label"] == "TPU:1" for row in rows)
     assert xi.text("device-select") == "7 of 8"
-    expect(page.get_by_test_id("selection-panel").get_by_role("row")).to_have_count(8)  # with the heads
     assert "TPU:0" not in xi.link()["d"]
 
 

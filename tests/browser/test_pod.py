@@ -120,16 +120,6 @@ class TestTimeline:
         assert any(row["kind"] == "gaps" for row in rows_of_host(xi, 9))
         assert "13" in xi.text("hosts-more")
 
-    def test_the_note_below_the_devices_is_whole(self, xi: Xi, page: Page, pod: str) -> None:
-        xi.open(pod)
-        note = page.get_by_text("Waiting for other hosts inside a collective counts as busy")
-        hidden = """note => Math.max(...[note.parentElement, document.documentElement]
-            .map(box => note.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom))"""
-        for width, height in ((1440, 900), (1000, 700)):
-            page.set_viewport_size({"width": width, "height": height})
-            xi.idle()
-            assert note.evaluate(hidden) <= 0, width
-
     def test_gaps_begin_with_those_of_the_host_at_the_top(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod)
         expect(page.get_by_test_id("gap-index")).to_have_text("11\u00a0gaps on TPU:0 · w-5")

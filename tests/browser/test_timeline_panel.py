@@ -51,7 +51,7 @@ def test_the_table_is_the_first_tab_stop(xi: Xi, page: Page, baseline: str) -> N
 
 
 def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
+    xi.open(baseline, sel="win:0+1")
     page.get_by_test_id("splitter").focus()
     before = page.get_by_test_id("selection-panel").bounding_box()
     for _ in range(4):
@@ -65,6 +65,17 @@ def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
     again = page.get_by_test_id("selection-panel").bounding_box()
     assert again
     assert again["height"] == after["height"]
+
+
+def test_a_selection_leaves_the_rows_in_their_places(xi: Xi, page: Page, case_study: str) -> None:
+    """Without a selection the lanes take the height, and more cores are open than beside a panel."""
+    xi.open(case_study)
+    rows = xi.drawn("rows")
+    assert [row["kind"] for row in rows].count("gaps") > 1
+    assert xi.canvas_box()["height"] > 500
+    xi.press("]")
+    expect(page.get_by_test_id("gap-chain")).to_be_visible()
+    assert [(row["id"], row["y"]) for row in xi.drawn("rows")] == [(row["id"], row["y"]) for row in rows]
 
 
 def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, case_study: str) -> None:

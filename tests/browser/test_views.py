@@ -331,20 +331,3 @@ def test_figures_that_cover_all_devices_say_so(xi: Xi, page: Page, case_study: s
     expect(page.get_by_text("The numbers beside the tabs cover the whole session.")).to_be_visible()
     page.get_by_label("TPU:0").uncheck()
     expect(page.get_by_test_id("verdict-note")).to_contain_text("all 8 cores")
-
-
-def test_with_nothing_selected_the_largest_findings_lead_to_their_places(
-    xi: Xi, page: Page, case_study: str
-) -> None:
-    xi.open(case_study, v="timeline")
-    findings = page.get_by_test_id("panel-findings")
-    titles = findings.get_by_role("button")
-    expect(titles).to_have_count(3)
-    costs = ps(findings.locator("[data-ps]"))
-    assert costs == sorted(costs, reverse=True)
-    first = titles.first.inner_text()
-    titles.first.click()
-    assert xi.drawn("selection")["kind"] in ("gap", "window")
-    expect(findings).to_have_count(0)
-    xi.press("Escape")
-    expect(titles.first).to_have_text(first)
