@@ -2,7 +2,7 @@
 
 import pytest
 
-from tb_xla_insights.trace.row_ids import RowId, host_of_id, thread_row
+from tb_xla_insights.trace.row_ids import EventId, RowId, host_of_id, thread_row
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_other_texts_are_not_row_ids(text: str) -> None:
 def test_ids_of_events_begin_with_the_host() -> None:
     assert host_of_id("12.345") == 12
     assert host_of_id("steps") is None
+
+
+def test_ids_of_events() -> None:
+    assert EventId.parse("12.345") == EventId(12, 345)
+    assert str(EventId(12, 345)) == "12.345"
+    assert [EventId.parse(text) for text in ("12", "h1.2", "1.2.3", "1.-1", "")] == [None] * 5

@@ -140,7 +140,8 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
         return name_range([device["name"] for device in group], names_of_hosts[group[0]["host"]])
 
     merged = [
-        _merged_row(group, group_name(group), group[0]["host"]) | {"devices": group}
+        _merged_row(group, group_name(group), group[0]["host"])
+        | {"devices": group, "device": group_name(group)}
         for group in groups.values()
     ]
     medians = _medians(_busy_and_stall(devices))
@@ -148,8 +149,9 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
     other_devices = [device for row in other_rows for device in row["devices"]]
     rows = [*outliers]
     if other_devices:
-        label = f"{plural(len(other_devices), 'other' if outliers else 'device')}, median"
-        rows.append(_merged_row(other_devices, label, "") | {"devices": other_devices})
+        label = plural(len(other_devices), "other" if outliers else "device")
+        median = _merged_row(other_devices, f"{label}, median", "")
+        rows.append(median | {"devices": other_devices, "device": label})
     print_devices(out, rows, unit)
     busy = [device["busy_ps"] for device in other_devices]
     if len(set(busy)) > 1:
@@ -172,7 +174,7 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
     ops_of_rows = [(row, _mean_ops(row["devices"])) for row in rows]
     op_rows = [
         {
-            "device": row["name"].removesuffix(", median"),
+            "device": row["device"],
             "host": row["host"],
             "op": units.cut_middle(op.name),
             "count": mean_text(op.count),

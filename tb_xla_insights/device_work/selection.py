@@ -71,8 +71,9 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
     if first_host is None:
         return Selection(device or ALL, ALL, is_replaced)
     first_trace = traces[first_host]
+    numbers = _step_numbers(first_trace, offsets[id(first_trace)])
     names = _step_names(first_trace, offsets[id(first_trace)])
-    step_index = _find_step(names, step)
+    step_index = _find_step(names, numbers, step)
     if step_index is None and step != ALL and not (step == MEAN and names):
         is_replaced |= step is not None
         step, step_index = ALL, _default_step(first_trace, devices_of_host[first_host])
@@ -81,7 +82,7 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
     hosts = []
     for host, devices in devices_of_host.items():
         trace = traces[host]
-        index = _find_same_step(_step_names(trace, offsets[id(trace)]), names, step_index)
+        index = _find_same_step(_step_numbers(trace, offsets[id(trace)]), numbers, step_index)
         if step in (MEAN, ALL) or index is not None:
             count = len(find_steps(trace)) if step == MEAN else 1
             hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
@@ -119,6 +120,14 @@ def _default_device(traces: dict[int, Trace], default_host: int) -> tuple[dict[i
     return {}, ALL
 
 
+def _step_numbers(trace: Trace, offset: int) -> list[str]:
+    """Returns the steps' numbers; of steps without one, their indices in the report's `steps`."""
+    return [
+        str(index if step.number is None else step.number)
+        for index, step in enumerate(find_steps(trace), offset)
+    ]
+
+
 def _step_names(trace: Trace, offset: int) -> list[str]:
     """Returns the steps as in links: their numbers, with their indices in the report's `steps` if several steps have
     the number; without numbers, the indices alone."""
@@ -134,23 +143,19 @@ def _step_names(trace: Trace, offset: int) -> list[str]:
     ]
 
 
-def _find_step(names: list[str], step: str | None) -> int | None:
+def _find_step(names: list[str], numbers: list[str], step: str | None) -> int | None:
     """Returns the index of the step of that name, else of the first one of its number; None if there is none."""
     if step in names:
         return names.index(step)
-    numbers = [name.partition(".")[0] for name in names]
     number = (step or "").partition(".")[0]
     return numbers.index(number) if number in numbers else None
 
 
-def _find_same_step(names: list[str], first_names: list[str], first_index: int | None) -> int | None:
+def _find_same_step(numbers: list[str], first_numbers: list[str], first_index: int | None) -> int | None:
     """Returns the index of the step that a host executes together with a step of the first host: of several with its
     number, the one that as many precede; None if there is none."""
     if first_index is None:
         return None
-    first_numbers, numbers = (
-        [name.partition(".")[0] for name in host_names] for host_names in (first_names, names)
-    )
     number = first_numbers[first_index]
     indices = [index for index, other_number in enumerate(numbers) if other_number == number]
     return next(iter(indices[first_numbers[:first_index].count(number) :]), None)

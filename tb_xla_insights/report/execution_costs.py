@@ -156,8 +156,7 @@ def _step_costs(programs: Sequence[ExecutionRow], core_steps: int | None) -> Cos
 
 def _range_text(times_ps: Sequence[int]) -> str:
     """`1.81 – 4.28 ms`."""
-    least, most = units.brief_times(min(times_ps), max(times_ps))
-    return f"{least.rpartition(units.NARROW_SPACE)[0]} – {most}"
+    return units.brief_range(min(times_ps), max(times_ps), joint="–")
 
 
 def _merge_advice(programs: Sequence[ExecutionRow]) -> str:

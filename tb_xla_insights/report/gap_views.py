@@ -28,6 +28,7 @@ from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.text.units import brief_times
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.gaps_route import (
@@ -199,7 +200,7 @@ def gap(session: SessionView, device: str, start_ps: int, other_host: int | None
     chain = [
         cast(
             "ChainLink",
-            link | {"event": None if link["event"] is None else f"{host_number}.{link['event']}"},
+            link | {"event": None if link["event"] is None else str(EventId(host_number, link["event"]))},
         )
         for link in row["chain"]
     ]

@@ -17,20 +17,20 @@ _MIN_SLOPE = 0.001
 def lead_text(lead: Row) -> str:
     """How far the host runs ahead of the device, from the report's `launching.lead`."""
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
-    median, low, high = (
-        f"{units.time_in(lead[key], unit)}{units.NARROW_SPACE}{unit}"
-        for key in ("median_ps", "min_ps", "max_ps")
-    )
+
+    def text_of(ps: int) -> str:
+        return f"{units.time_in(ps, unit)}{units.NARROW_SPACE}{unit}"
+
+    median, low, high = (text_of(lead[key]) for key in ("median_ps", "min_ps", "max_ps"))
     span = f"from {low} to {high} over {plural(lead['runs'], 'run')}"
     if lead["median_ps"] >= 0 > lead["min_ps"]:
-        wait = low.removeprefix(units.MINUS)
         text = (
             f"The host runs ahead of most runs: they are enqueued {median} before the device is free for them"
         )
-        return f"{text} (median; {span}). For the others a free device waits, for up to {wait}."
+        return f"{text} (median; {span}). For the others a free device waits, for up to {text_of(-lead['min_ps'])}."
     if lead["median_ps"] >= 0:
         return f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."
-    wait = median.removeprefix(units.MINUS)
+    wait = text_of(-lead["median_ps"])
     return f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."
 
 

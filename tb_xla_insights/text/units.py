@@ -100,11 +100,11 @@ def brief_times(*times_ps: int) -> list[str]:
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{NARROW_SPACE}{unit}" for ps in times_ps]
 
 
-def brief_range(low_ps: int, high_ps: int) -> str:
+def brief_range(low_ps: int, high_ps: int, *, joint: str = "to") -> str:
     """Two times of a sentence in one unit: `61 to 64 ms`; one if they read the same: `707 ms`."""
     unit = brief_unit(high_ps)
     low, high = (time_in(ps, unit, _decimals(ps, PS_PER[unit])) for ps in (low_ps, high_ps))
-    return f"{high if low == high else f'{low} to {high}'}{NARROW_SPACE}{unit}"
+    return f"{high if low == high else f'{low} {joint} {high}'}{NARROW_SPACE}{unit}"
 
 
 def _decimals(ps: int, unit_ps: int) -> int:

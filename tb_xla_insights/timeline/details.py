@@ -18,6 +18,7 @@ from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent, Track
 from tb_xla_insights.trace.device import NestedIntervals
 from tb_xla_insights.trace.nesting import own_time_ps
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import (
@@ -94,7 +95,7 @@ class Details:
             text = shorten_name(trace.short_name(event))
             class_index = int(self._host.class_index[event])
         return {
-            "event": f"{track.host_number}.{event}" if event >= 0 else None,
+            "event": str(EventId(track.host_number, event)) if event >= 0 else None,
             "row": track.head.id,
             "depth": row_event.depth,
             "name": text,

@@ -15,6 +15,7 @@ from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid.pyramid import range_in_window
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import RowEvent, Track
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.timeline_route import NameOfHits, SearchAnswer
@@ -163,7 +164,9 @@ class _Results:
             "truncated": count > len(start),
             "names": names,
             "hits": {
-                "event": [f"{track.host_number}.{index}" for track, index in zip(tracks, event, strict=True)],
+                "event": [
+                    str(EventId(track.host_number, row)) for track, row in zip(tracks, event, strict=True)
+                ],
                 "row": [track.head.id for track in tracks],
                 "depth": depth,
                 "s": start,

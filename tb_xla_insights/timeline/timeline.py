@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from tb_xla_insights.timeline.search import find, table
 from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.timeline.window_slices import overview, prepare, view
 from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session_route import TimelineHead
@@ -88,11 +88,11 @@ class Timeline:
         prepare(list(self._tracks.values()), self._session.duration_ps)
 
     def event(self, event_id: str) -> EventDetails:
-        """The details of an event by its id, `<host's index in the session>.<event>`, in its home row."""
-        match = re.fullmatch(r"(\d{1,6})\.(\d{1,12})", event_id)
-        host = self.hosts.get(int(match[1])) if match else None
-        if match and host is not None and int(match[2]) < len(host.trace):
-            row_event = host.details.find(int(match[2]))
+        """The details of an event by its id (see `EventId`), in its home row."""
+        parsed = EventId.parse(event_id)
+        host = self.hosts.get(parsed.host) if parsed else None
+        if parsed and host is not None and parsed.row < len(host.trace):
+            row_event = host.details.find(parsed.row)
             if row_event is not None:
                 return host.details.full(row_event)
         raise InputError(

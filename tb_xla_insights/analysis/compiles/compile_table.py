@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Compile, GraphChange, NearestGraph
@@ -55,7 +56,7 @@ def compiles_report(trace: Trace, causes: dict[str, dict[str, Any]] | None = Non
                 "frames": logged.get("frames", []),
                 **_difference(diffs[index], names),
                 "graphs_of_same_name": [],
-                "event": f"0.{event}",
+                "event": str(EventId(0, event)),
                 "idle_ps": {
                     device.id: time
                     for device, time in zip(

@@ -38,9 +38,11 @@ from tb_xla_insights.schema.launches import Execution, Launching, Program
 from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
+from tb_xla_insights.trace.row_ids import EventId
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.host_tables import HostTables
+    from tb_xla_insights.schema.launches import Compile
     from tb_xla_insights.schema.report import HostReport, Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
 
@@ -254,13 +256,18 @@ def _sections(hosts: list[_Host], offsets: list[tuple[int, int]]) -> list[HostSe
     sections = []
     for number, (host, (by_ps, steps)) in enumerate(zip(hosts, offsets, strict=True)):
         rows = shifted(HostReport, host.rows, by_ps, steps)
-        compiles = [
-            row | {"event": f"{number}.{row['event'].rpartition('.')[2]}"} for row in rows["compiles"]
-        ]
+        compiles = [_on_host(row, number) for row in rows["compiles"]]
         found = [shifted_finding(finding, by_ps) for finding in host.findings.found]
         findings = replace(host.findings, found=found)
         sections.append(HostSection(number, host.name, {**rows, "compiles": compiles}, findings))
     return sections
+
+
+def _on_host(row: Compile, number: int) -> Compile:
+    """A row of a host's `compiles` with the id of its event in the session, in which the host has this number."""
+    event = EventId.parse(row["event"])
+    assert event is not None
+    return {**row, "event": str(event._replace(host=number))}
 
 
 def _skipped_hosts_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
