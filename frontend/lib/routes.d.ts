@@ -1380,8 +1380,6 @@ export interface GapTotals {
 
 /** `data/gaps`: idle time of all devices, from the first to the last run of each. */
 export interface GapsAnswer {
-  /** The hosts that the answer covers; absent once all hosts are read. */
-  partial?: HostCounts;
   /** Number of gaps of at least 10 µs. */
   count: number;
   /** Idle time of all devices, shorter gaps included. */
@@ -1392,6 +1390,8 @@ export interface GapsAnswer {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** Their time by kind; adds up to `listed_ps`. */
   by_kind_ps: GapsByKind;
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
   /** The 1,000 longest gaps, the longest first. */
   items: GapItem[];
   /** Gaps by the programs around them; most time first. */

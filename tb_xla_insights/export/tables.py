@@ -40,9 +40,9 @@ DEFINITIONS = {
 def tables(session: Session) -> dict[str, Rows]:
     """Flat rows by table name: the parts of the report with all gaps, the chains of gaps, and all annotation events.
 
-    All rows of a table have the same keys. The dicts by class in `host_ps` and `by_class_ps` become columns
-    `<key>.<class>` (missing classes are 0), those in `duty` columns `duty.<definition>.<key>`; other nested values
-    become JSON text. Tables without rows are included.
+    All rows of a table have the same keys. Times by class become columns `<key>.<class>` (missing classes are 0), the
+    dicts in `duty` columns `duty.<definition>.<key>`; other nested values become JSON text. Tables without rows are
+    included.
     """
     report, annotations = session.report_and_annotations()
     gaps = report["gaps"]
@@ -80,15 +80,13 @@ def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _flatten(rows: Sequence[Mapping[str, Any]], definition: Definition | None) -> Rows:
     """The columns of the definition in their order, then all other keys."""
-    by_class = {
-        key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()
-    }
-    first_keys = [column.key for column in definition.columns if column.key in by_class] if definition else []
-    keys = {key: by_class[key] for key in (*first_keys, *by_class)}
+    units = {column.key: column.unit for column in definition.columns} if definition else {}
+    present = dict.fromkeys(key for row in rows for key in row)
+    keys = dict.fromkeys([*(key for key in units if key in present), *present])
     classes = {
         key: [name for name in CLASSES if any(name in row[key] for row in rows)]
-        for key, is_by_class in keys.items()
-        if is_by_class
+        for key in keys
+        if units.get(key) == "by class"
     }
     return [
         {column: value for key in keys for column, value in _cells(key, row.get(key), classes.get(key))}
@@ -98,9 +96,6 @@ def _flatten(rows: Sequence[Mapping[str, Any]], definition: Definition | None) -
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
-
-_BY_CLASS = ("host_ps", "by_class_ps")
-"""Keys whose dicts by class become numeric columns."""
 
 
 def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from tb_xla_insights.schema.gaps import (
     BarrierWait,
     GapInterval,
     GapPattern,
-    GapsByKind,
+    GapSums,
     HostIdle,
     LinkClass,
     Meanwhile,
@@ -62,19 +62,9 @@ class GapPatternRow(GapPattern):
     """`queued` if its cause is `wait` and queued gaps have more than half of that cause's time; else `null`."""
 
 
-class GapsAnswer(PartialAnswer):
+class GapsAnswer(GapSums, PartialAnswer):
     """`data/gaps`: idle time of all devices, from the first to the last run of each."""
 
-    count: int
-    """Number of gaps of at least 10 µs."""
-    total_ps: int
-    """Idle time of all devices, shorter gaps included."""
-    listed_ps: int
-    """Idle time in gaps of at least 10 µs."""
-    by_class_ps: ByClass
-    """What the host did in these; adds up to `listed_ps`."""
-    by_kind_ps: GapsByKind
-    """Their time by kind; adds up to `listed_ps`."""
     items: list[GapItem]
     """The 1,000 longest gaps, the longest first."""
     patterns: list[GapPatternRow]
