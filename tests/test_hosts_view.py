@@ -16,6 +16,7 @@ from synthetic.times import MS
 
 from tb_xla_insights.pod.comparison import compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.pod.hosts_view import hosts_view, step_class_times
 
 US = 1_000_000
@@ -61,6 +62,7 @@ def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     assert hosts["has_own_row"] == [host == late_host for host in range(16)]
     assert example["steps"]["last_host"] == [late_host] * 12
     assert all(example["steps"]["is_last_host_late"])
+    assert example["steps"]["last_cause"] == ["input"] * 12
     assert (hosts["difference_class"][late_host], hosts["difference_in_one_step"][late_host]) == (
         "input",
         False,
@@ -210,3 +212,15 @@ def test_the_view_of_a_recorded_training() -> None:
     assert figures["step_if_fixed_ps"]
     assert figures["step_ps"]
     assert figures["step_if_fixed_ps"] < 0.75 * figures["step_ps"]
+
+
+def test_waiting_is_no_cause_and_a_class_that_is_not_longer_neither() -> None:
+    comparison = compare_pod(SMALL)
+    times_ps = comparison.table.times_ps.copy()
+    times_ps[4] = times_ps[comparison.median_host]
+    times_ps[4, :, COLUMNS.index("wait")] += 50 * MS
+    times_ps[4, 1, COLUMNS.index("python")] += 1
+    changed = replace(comparison, table=replace(comparison.table, times_ps=times_ps))
+    changed.__dict__["median_host"] = comparison.median_host
+    causes = hosts_view(changed)["steps"]["last_cause"]
+    assert causes[:3] == [None, "python", None]

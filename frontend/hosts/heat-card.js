@@ -7,7 +7,7 @@ import { count, digits, plural, timeText, unitFor, UNITS } from '../lib/format.j
 import { groupBy, maximum, total } from '../lib/totals.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
-import { DEVICE, PS_PER_US, largestLateness, longestClass, stepName, stepUs } from './rows.js';
+import { DEVICE, PS_PER_US, largestLateness, stepName, stepUs } from './rows.js';
 import { createHeat } from './heat.js';
 import { heatRows, percentile } from './layout.js';
 import { waitTexts } from './table.js';
@@ -45,8 +45,6 @@ export function stepTimeEnds(from, to) {
  * @param {(host: number) => void} on.host
  * @param {(from: number, to: number) => void} on.steps
  * @param {(host: number, step: number) => void} on.open @param {(showsArrival: boolean) => void} on.measure
- * @param {(host: number) => (number[]|null)[]|null} on.classes a host's time by class in each step, µs; null until
- *   it is loaded
  */
 export function createHeatCard(on) {
   const heat = createHeat({ ...on, cellTexts });
@@ -64,16 +62,12 @@ export function createHeatCard(on) {
     return late < 0 ? null : late;
   }
 
-  /** The class that most exceeds the median host's in a step. @param {number} host @param {number} step */
-  const causeOf = (host, step) =>
-    longestClass(input.answer.classes, on.classes(host)?.[step], on.classes(input.answer.median_host ?? -1)?.[step]);
-
   /** Describes a cell; the first text names host and step. @param {number} host @param {number} step */
   function cellTexts(host, step) {
     const { answer, rows } = input;
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
     const last = answer.state === 'compared' && answer.steps.last_host[step] === host;
-    const cause = last ? causeOf(host, step) : null;
+    const cause = last ? answer.steps.last_cause[step] : null;
     return [
       `${rows[host].name}, step ${stepName(answer.steps, step)}`,
       late < 0 ? '' : late ? `${timeText(late * PS_PER_US)} late` : 'not late',
@@ -119,7 +113,7 @@ export function createHeatCard(on) {
         to,
         showsArrival,
         valueOf,
-        causeOf,
+        lastCauses: steps.last_cause,
         isClear: steps.is_last_host_late,
         verdictHosts: verdict.hosts,
         lastHosts: showsArrival ? steps.last_host : steps.last_host.map(() => -1),
@@ -159,7 +153,7 @@ export function createHeatCard(on) {
     const causes = showsArrival
       ? [
           ...new Set(
-            steps.last_host.flatMap((host, step) => (namedHosts.includes(host) ? [causeOf(host, step) ?? ''] : [])),
+            steps.last_host.flatMap((host, step) => (namedHosts.includes(host) ? [steps.last_cause[step] ?? ''] : [])),
           ),
         ]
       : [];

@@ -23,7 +23,7 @@ import { maximum } from '../lib/totals.js';
  * @property {number[]} lastHosts the last host of each step; -1 if none
  * @property {boolean[]} isClear per step, whether its last host is one of the late hosts, and not only by clock errors
  * @property {(host: number) => string} hostLabel of a last host, above its step
- * @property {(host: number, step: number) => string|null} causeOf the class that most exceeds the median host's
+ * @property {(string|null)[]} lastCauses per step, the class in which its last host most exceeds the median host
  * @property {(host: number) => [name: string, note: string]} rowTexts of a named host
  * @property {string[]} thinNotes lines of text beside the thin rows, unless the rows are high enough for names
  * @property {(row: HeatRow) => string} waitText how long others wait for a row's hosts
@@ -161,11 +161,7 @@ export function paint(
    * @param {boolean} isSelected
    */
   function drawBar(row, step, us, left, w, isSelected) {
-    const {
-      hosts: [host],
-      y,
-      h,
-    } = row;
+    const { y, h } = row;
     box(isSelected ? palette.surface : palette.surface2, left, y, w, h);
     box(palette.line, left, y + h - 1, w, 1);
     const barHeight = Math.round(positionOf(us) * h);
@@ -173,7 +169,7 @@ export function paint(
       if (us > 0) box(palette.op.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
       return;
     }
-    const tone = fillOf(palette, picture.causeOf(host, step));
+    const tone = fillOf(palette, picture.lastCauses[step]);
     const sliceHeight = Math.max(3, barHeight);
     drawSlice(left, y + h - sliceHeight, w, sliceHeight, tone, null, '');
     const text = digits(us / 1000);

@@ -12,8 +12,6 @@ import { groupBy, maximum, total } from '../lib/totals.js';
 /** Picoseconds in a microsecond, the unit of the hosts document. */
 export const PS_PER_US = UNITS.us.ps;
 
-/** Classes in which a host only waits for its devices, and so for other hosts: never a cause. */
-const WAIT_CLASSES = ['wait', 'from_device'];
 /** Device work, listed with the classes of host time but not part of the step's sum. */
 export const DEVICE = 'device';
 
@@ -101,21 +99,6 @@ export function largestLateness({ steps, late_us }, hosts, range) {
  */
 const classDifferences = (classes, times, medianTimes) =>
   classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: times[index] - medianTimes[index] }]));
-
-/**
- * The class that most exceeds the median host's, without classes of waiting; null if none does.
- * @param {HostsAnswer['classes']} classes
- * @param {number[]|null|undefined} times
- * @param {number[]|null|undefined} medianTimes
- */
-export function longestClass(classes, times, medianTimes) {
-  if (!times || !medianTimes) return null;
-  const differences = classes.map((name, index) =>
-    WAIT_CLASSES.includes(name) ? 0 : times[index] - medianTimes[index],
-  );
-  const largest = maximum(differences);
-  return largest > 0 ? classes[differences.indexOf(largest)] : null;
-}
 
 /**
  * Mean time by class over a range's steps, µs; null if the host has none of them.

@@ -71,7 +71,6 @@ export function hostsView(app) {
       app.link.set({ hm: showsArrival ? '' : 'step' }, 'push');
       drawSelection();
     },
-    classes: (host) => stepTimes(host),
   });
 
   /** A host's time by class in each step, µs; null until it is loaded. @param {number} host */

@@ -1654,6 +1654,8 @@ export interface HostsSteps {
   last_host: number[];
   /** Whether that is one of the late hosts, and later than clock errors explain. */
   is_last_host_late: boolean[];
+  /** The class that takes longest there beyond the median host's time, waiting excepted; `null` if none does. */
+  last_cause: (ClassName | "device" | null)[];
   /** The median of the hosts' times. */
   step_us: number[];
 }

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tb_xla_insights.arrays import Int64
 from tb_xla_insights.pod.arrivals import lower_medians
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import MIN_DIFFERENCE_PS, host_rows
-from tb_xla_insights.pod.host_steps import COLUMNS, StepTable
+from tb_xla_insights.pod.host_steps import COLUMNS, WAITING_CLASSES, StepTable
 from tb_xla_insights.pod.hosts_verdict import best_case, verdict_pieces
 from tb_xla_insights.pod.late_hosts import are_charged_parties_late, clock_noise_ps, most_charged_parties
 from tb_xla_insights.pod.straggler import straggler_finding
@@ -21,6 +21,7 @@ from tb_xla_insights.pod.view_hosts import MAX_HOST_ROWS, PS_PER_US, core_rows, 
 from tb_xla_insights.text.english import sentence_parts
 
 if TYPE_CHECKING:
+    from tb_xla_insights.catalog.classes import ClassName
     from tb_xla_insights.schema.hosts_route import Charges, HostsAnswer, HostsSteps, HostSteps, HostsVerdict
     from tb_xla_insights.schema.steps import Step
 
@@ -167,8 +168,25 @@ def _steps(comparison: HostComparison) -> HostsSteps:
         "name": table.name,
         "last_host": most_charged_parties(arrivals).tolist(),
         "is_last_host_late": is_late if not comparison.core_arrivals else [False] * arrivals.step_count,
+        "last_cause": _last_causes(comparison),
         "step_us": _median_steps_us(table),
     }
+
+
+def _last_causes(comparison: HostComparison) -> list[ClassName | Literal["device"] | None]:
+    """Returns, per step, the class that takes longest beyond the median host's time on the host that most waiting is
+    charged to."""
+    table, median = comparison.table, comparison.median_host
+    last, steps = most_charged_parties(comparison.arrivals), np.arange(comparison.arrivals.step_count)
+    if median is None:
+        return [None] * len(steps)
+    longer_ps = table.times_ps[last, steps] - table.times_ps[median]
+    longer_ps[:, [COLUMNS.index(name) for name in WAITING_CLASSES]] = 0
+    is_known = (last >= 0) & table.present[last, steps] & table.present[median] & (longer_ps > 0).any(axis=1)
+    return [
+        COLUMNS[column] if known else None
+        for column, known in zip(longer_ps.argmax(axis=1).tolist(), is_known.tolist(), strict=True)
+    ]
 
 
 def _median_steps_us(table: StepTable) -> list[int]:

@@ -75,6 +75,8 @@ class HostsSteps(TypedDict):
     """The host that most waiting of the step is charged to."""
     is_last_host_late: list[bool]
     """Whether that is one of the late hosts, and later than clock errors explain."""
+    last_cause: list[ClassName | Literal["device"] | None]
+    """The class that takes longest there beyond the median host's time, waiting excepted; `null` if none does."""
     step_us: list[int]
     """The median of the hosts' times."""
 

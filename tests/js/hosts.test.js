@@ -8,7 +8,6 @@ import {
   csvRows,
   hostRows,
   largestLateness,
-  longestClass,
   meanOf,
   stepsOfLink,
 } from '../../frontend/hosts/rows.js';
@@ -148,12 +147,6 @@ test('rows of all steps equal the document; rows of two ranges add up to them', 
 test('a range of steps has the names of its ends', () => {
   assert.equal(rangeName(EXAMPLE.steps, [3, 3]), 'step 1207');
   assert.equal(rangeName(EXAMPLE.steps, [2, 5]), 'steps 1206 – 1209');
-});
-
-test('the cause is the class whose time exceeds that of the median host by most; waits are no cause', () => {
-  assert.equal(longestClass(['wait', 'input', 'python'], [90, 30, 5], [5, 10, 1]), 'input');
-  assert.equal(longestClass(['wait', 'input'], [90, 10], [5, 10]), null);
-  assert.equal(longestClass(['input'], null, [1]), null);
 });
 
 test('mean times are those of the steps that the host has', () => {
