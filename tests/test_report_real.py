@@ -148,7 +148,8 @@ def test_runs_of_a_gpu_come_from_its_kernels(documents: dict[str, dict[str, Any]
     assert [device["modules"] for device in without_programs["devices"]] == [0, 0]
     assert without_programs["executions"] == []
     assert without_programs["verdict"]["headline"] == (
-        "The 2 GPUs work 72\u202f% of the time; above all they wait for the host, which launches operations one by one."
+        "The GPUs work 72\u202f% of the time while they run; "
+        "75\u202f% of the capture is before the first and after the last run."
     )
     assert "no_launches" in {diagnostic["id"] for diagnostic in without_programs["diagnostics"]}
 

@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, h
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
-from tb_xla_insights.report.outside_text import is_the_story, outside_text
+from tb_xla_insights.report.outside_text import is_the_story, outside_clause, outside_text
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps
 from tb_xla_insights.text.english import upper_first
 from tb_xla_insights.text.units import brief_time, count, part_text, rounded_share
@@ -85,6 +85,7 @@ class _Sentence:
 
     def __init__(self, report: Row, named: NamedFindings) -> None:
         self._report, self._named = report, named
+        self._outside = outside_clause(report)
         self._subject, self._time = subject_of(report["devices"]), device_time(report)
         # A device that ran once works for a time, since a share of its time would say nothing.
         self._ran_once = not report["steps"] and all(device["modules"] <= 1 for device in report["devices"])
@@ -111,11 +112,14 @@ class _Sentence:
         if self._share_of_steps is not None:
             return f"{verb} {rounded_share(self._share_of_steps)} of the steps' time"
         at_least = "at least " if lacks_runs(self._report) else ""
-        return f"{verb} {at_least}{rounded_share(self._time.share)} of the time"
+        while_running = f" while {self._subject.pronoun} {self._subject.verb('run')}" if self._outside else ""
+        return f"{verb} {at_least}{rounded_share(self._time.share)} of the time{while_running}"
 
     def _reasons(self) -> tuple[str, str]:
         """`; mostly they wait for the host, which builds the graph`: what the rest of the time goes to, with and
         without details."""
+        if self._outside:
+            return f"; {self._outside}", f"; {self._outside}"
         pronoun, cause, waits_ps = self._subject.pronoun, self._named.cause, self._time.waits_ps
         if self._named.is_device_bound:
             return "; the host keeps up", ""

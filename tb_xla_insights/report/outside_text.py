@@ -33,16 +33,33 @@ def is_the_story(report: Row) -> bool:
     """Whether a capture is about the time outside its devices' span: that is most of it, there are no steps, it is
     known what the host did, and the devices are not the bottleneck."""
     outside = report["outside_span"]
-    if not outside or outside["share"] <= 0.5 or report["steps"]:
+    if not _is_most(report) or report["steps"]:
         return False
     is_device_bound = any(finding["id"] in NO_FAULT for finding in report["findings"])
     return not is_device_bound and _main_class(outside) not in (None, "unrecorded")
 
 
+def _is_most(report: Row) -> bool:
+    """Whether most of the capture is outside the devices' span."""
+    return bool(report["outside_span"]) and report["outside_span"]["share"] > 0.5
+
+
+def outside_clause(report: Row) -> str:
+    """`94 % of the capture is before the first run`, if that is most of it and known to be idle; else empty. The
+    headline then ends with it: how much the devices work says little about such a capture."""
+    where, activity = _outside_parts(report)
+    return f"{_share(report)} {where}" if activity and _is_most(report) and not is_the_story(report) else ""
+
+
 def outside_details(report: Row) -> str:
-    """The sentence of `outside_text` with the Python function that takes most of the time (`: the host waits, in get at
-    queue.py:154`), and with what the profiler itself took, if that is worth mentioning."""
-    sentence, outside = _outside_sentence(report), report["outside_span"]
+    """The sentence of `outside_text`, or what the headline's `outside_clause` leaves of it, with the Python function
+    that takes most of the time (`: the host waits, in get at queue.py:154`), and with what the profiler itself took, if
+    that is worth mentioning."""
+    outside = report["outside_span"]
+    if outside_clause(report):
+        sentence: Sentence | None = Sentence(" ".join(_outside_parts(report)))
+    else:
+        sentence = _outside_sentence(report)
     if not sentence:
         return ""
     edges = outside["before"], outside["after"]
@@ -64,25 +81,37 @@ def outside_text(report: Row) -> str:
 
 
 def _outside_sentence(report: Row) -> Sentence | None:
+    where, activity = _outside_parts(report)
+    if not where:
+        return None
+    sentence = f"{_share(report)} {where}"
+    return Sentence(f"{sentence}: {activity}" if activity else sentence)
+
+
+def _share(report: Row) -> str:
+    return f"{rounded_share(report['outside_span']['share'])} of the capture is"
+
+
+def _outside_parts(report: Row) -> tuple[str, str]:
+    """Where the time outside of the devices' span is (`before the first run`), and what the host does in it; empty
+    where there is nothing to say."""
     outside, steps = report["outside_span"], report["steps"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
-        return None
+        return "", ""
     before, after = outside["before"]["duration_ps"], outside["after"]["duration_ps"]
     mean_step_ps = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
     if before + after < _MAX_NORMAL_EDGE_STEPS * mean_step_ps:
-        return None
+        return "", ""
     edges = ["before", "after"]
     if after <= OUTSIDE_SPAN_SHARE * before:
         edges = ["before"]
     elif before <= OUTSIDE_SPAN_SHARE * after:
         edges = ["after"]
     where = " and ".join(_EDGES[edge] for edge in edges)
-    start = f"{rounded_share(outside['share'])} of the capture is {where}"
     if record := _record_clause(report, edges):
-        return Sentence(f"{start} recorded run, as {record}")
+        return f"{where} recorded run, as {record}", ""
     main_class = _main_class(outside)
-    activity = f": {host_clause(main_class, report['environment']['framework'])}" if main_class else ""
-    return Sentence(f"{start} run{activity}")
+    return f"{where} run", host_clause(main_class, report["environment"]["framework"]) if main_class else ""
 
 
 def _duration_ps(event: Row) -> int:
