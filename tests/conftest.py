@@ -14,9 +14,14 @@ import pytest
 from helpers import free_port, write_session
 from hypothesis import settings
 
+from tb_xla_insights.system import parallel
+
 # Every run tries the same examples, so that failures can be reproduced.
 settings.register_profile("reproducible", derandomize=True, deadline=None)
 settings.load_profile("reproducible")
+
+# The processes of the tests keep all processors busy: threads of one analysis would wait for each other.
+parallel.limit_threads(1)
 
 TRACES_VARIABLE = "XLA_INSIGHTS_TRACES"
 

@@ -12,6 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
+from tb_xla_insights.system import parallel
+
 
 @dataclass(frozen=True)
 class Request:
@@ -146,7 +150,7 @@ class Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def web_store() -> Iterator[WebStore]:
-    """A store on a free port, which ends with the block."""
+    """A store on a free port, which ends with the block. Meanwhile, several threads may read."""
     store = WebStore()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Answering", (Answer,), {"store": store}))
     server.daemon_threads = True
@@ -156,7 +160,9 @@ def web_store() -> Iterator[WebStore]:
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield store
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(parallel, "_max_threads", None)
+            yield store
     finally:
         server.shutdown()
         server.server_close()
