@@ -172,26 +172,26 @@ FAULTS: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
-    store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
+def test_a_failing_host_is_reported_in_one_line_and_the_others_are_read(store: WebStore, kind: str) -> None:
     fault, message = FAULTS[kind]
+    store.files = dict.fromkeys(HOSTS[:2], CONTENT)
     store.faults[HOSTS[1]] = fault
+    trace = read_session(resolve(f"{store.address}/logs"), load_catalog())
+    assert [host.host for host in trace.traces] == ["a"]
+    [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
+    assert skipped.host == "b"
+    assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + message, skipped.message)
+    assert "\n" not in skipped.message
+
+
+def test_a_file_that_changes_during_reading_is_reported_and_the_other_hosts_are_shown(
+    store: WebStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.faults[HOSTS[1]] = replace_during_reading(store)
     code, document, errors = report(store, capsys)
     assert code == 0
     assert "Traceback" not in errors
     assert [host["name"] for host in document["session"]["hosts"]] == ["a", "c", "d"]
-    [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
-    assert skipped["host"] == "b"
-    assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + message, skipped["message"])
-    assert "\n" not in skipped["message"]
-
-
-def test_a_file_that_changes_during_reading_is_reported(
-    store: WebStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store.faults[HOSTS[1]] = replace_during_reading(store)
-    _, document, _ = report(store, capsys)
     [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["message"].endswith(
         ": the file changed while it was read; read it again once writing has finished"
@@ -203,11 +203,12 @@ def test_the_command_fails_only_if_no_host_can_be_read(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     fault, message = FAULTS[kind]
-    store.faults = dict.fromkeys(HOSTS, fault)
+    store.files = dict.fromkeys(HOSTS[:2], CONTENT)
+    store.faults = dict.fromkeys(HOSTS[:2], fault)
     code, document, errors = report(store, capsys)
     assert (code, document) == (3, None)
     assert re.fullmatch(
-        r"xla-insights: http://\S+/a\.xplane\.pb: " + message + r".* \(4 hosts, all fail\)\n", errors
+        r"xla-insights: http://\S+/a\.xplane\.pb: " + message + r".* \(2 hosts, all fail\)\n", errors
     )
 
 
