@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from functools import cache
-from itertools import permutations
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from captures import comparison_document, real_trace, session
 from launching import demo
 from rich.console import Console
+from schema_checks import check_document
 from test_compare import measure, plain
 
 from tb_xla_insights.cli.compare_text import print_comparison
@@ -42,6 +43,7 @@ def text_of(document: dict[str, Any], width: int = 200) -> str:
 
 
 def assert_parts_agree(document: dict[str, Any]) -> None:
+    check_document(document, "compare")
     step = measure(document, "step_median")
     headline, chance = document["verdict"]["text"], document["chance"]["text"] or ""
     assert document["verdict"]["verdict"] == (step["verdict"] or "unknown")
@@ -76,7 +78,7 @@ def real_session(folder: Path) -> SessionTrace:
 
 
 class TestDemos:
-    @pytest.mark.parametrize(("a", "b"), list(permutations(DEMOS, 2)))
+    @pytest.mark.parametrize(("a", "b"), list(combinations(DEMOS, 2)))
     def test_every_pair(self, a: str, b: str) -> None:
         assert_parts_agree(comparison_document(demo_session(a), demo_session(b)))
 
@@ -136,7 +138,7 @@ class TestDemos:
 
 
 class TestRealCaptures:
-    @pytest.mark.parametrize(("a", "b"), list(permutations(REAL, 2)))
+    @pytest.mark.parametrize(("a", "b"), list(combinations(REAL, 2)))
     def test_every_pair(self, shared_traces: Path, a: str, b: str) -> None:
         folder = shared_traces / "torch_xla"
         assert_parts_agree(comparison_document(real_session(folder / a), real_session(folder / b)))

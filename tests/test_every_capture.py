@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 from conftest import TRACES_VARIABLE
 from contradictions import broken_rules
-from schema_checks import check_document
+from schema_checks import check_answer, check_document
 from synthetic.__main__ import LOGDIR
 from test_frameworks import foreign_sentences
 from test_words import AVOIDED
 
 import tb_xla_insights as xi
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_TITLE_LENGTH
+from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.analysis.propagation.annotations_view import propagation_view
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.printing import console
@@ -29,6 +31,8 @@ from tb_xla_insights.report import compile_views, execution_views, gap_views, vi
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.headline import fits
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.text.json_text import json_bytes
 
 TESTS = Path(__file__).parent
 SHARED = Path(os.environ.get(TRACES_VARIABLE) or TESTS.parents[1] / "shared" / "traces")
@@ -60,9 +64,7 @@ TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
 def test_the_shared_captures_are_of_all_frameworks(shared_traces: Path) -> None:
     """Without them, the tests of this file read recorded and synthetic captures only."""
     of_each_set = {folder.parent: folder for folder in CAPTURES if shared_traces in folder.parents}
-    frameworks = {
-        xi.load(str(folder)).report()["environment"]["framework"] for folder in of_each_set.values()
-    }
+    frameworks = {framework_of(xi.load(str(folder)).trace.traces[0]) for folder in of_each_set.values()}
     assert frameworks >= {"torch_xla", "torch_tpu", "jax", "tensorflow"}
 
 
@@ -107,7 +109,7 @@ def find_texts(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def test_a_report_has_its_keys_and_sums(report: Any) -> None:
     check_document(report, "report")
-    assert json.loads(json.dumps(report)) == report
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
     assert has_only_exact_integers(report)
     assert report["session"]["start_unix_ns"].isdigit()
     missing = {"no_device_plane", "device_without_work"} & {
@@ -120,8 +122,42 @@ def test_a_report_has_its_keys_and_sums(report: Any) -> None:
         assert 0 <= device["duty_cycle"] <= 1
 
 
-def test_classes_add_up_in_every_window(loaded: xi.Session) -> None:
-    for start, end in [(0, loaded.duration_ps), (loaded.duration_ps // 3, loaded.duration_ps // 2)]:
+def test_sums_hold_exactly(report: Any) -> None:
+    gaps, devices = report["gaps"], report["devices"]
+    assert gaps["total_ps"] == sum(device["idle_ps"] for device in devices)
+    assert gaps["listed_ps"] == sum(gaps["by_class_ps"].values()) <= gaps["total_ps"]
+    for gap in gaps["items"]:
+        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"]
+        assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
+    for step in report["steps"]:
+        assert sum(step["host_ps"].values()) == step["duration_ps"]
+    for row in report["executions"]:
+        assert row["host_ps"] == row["device_ps"] + row["queue_ps"] + row["overhead_ps"]
+
+
+@pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")
+def test_findings_are_in_order_and_consistent(report: Any) -> None:
+    findings, mistakes, steps = report["findings"], report["mistakes"], report["steps"]
+    assert len({finding["id"] for finding in findings}) == len(findings)
+    assert findings == sort_rows(findings)
+    mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
+    for finding in findings:
+        fixed_ps = finding["step_if_fixed_ps"]
+        if finding["kind"] == "mistake" and fixed_ps is not None:
+            assert mistakes["step_if_fixed_ps"] <= fixed_ps
+        assert (finding["gain_at_worst"] is None) == (fixed_ps is None)
+        assert 0 <= (finding["gain_at_worst"] or 0) <= (finding["gain"] or 0) <= 1
+        assert finding["recurs"] != "once" or finding["severity"] != "critical"
+        assert finding["title"]
+        if fixed_ps is not None and len(report["session"]["hosts"]) == 1:
+            assert 0 < fixed_ps <= mean + 1
+        for window in finding["windows"]:
+            assert 0 <= window["start_ps"] <= window["end_ps"] <= report["session"]["duration_ps"]
+
+
+def test_classes_add_up_in_every_window(loaded: xi.Session, report: Any) -> None:
+    duration_ps = report["session"]["duration_ps"]
+    for start, end in [(0, duration_ps), (duration_ps // 3, duration_ps // 2)]:
         window = loaded.window(start, end)
         check_document(window, "window")
         assert has_only_exact_integers(window)
@@ -139,8 +175,11 @@ def test_the_text_names_the_session(
     assert loaded.name in capsys.readouterr().out
 
 
-def test_views_are_small(loaded: xi.Session) -> None:
+def test_views_have_their_keys_and_are_small(loaded: xi.Session) -> None:
     answers: dict[str, Any] = {view.__name__: view(loaded.view) for view in VIEWS}
+    for name, answer in answers.items():
+        check_answer(answer, name)
+    check_answer({"counts": views.counts(loaded.view)}, "counts")
     answers["propagation"] = propagation_view(loaded.view.hosts)
     for name, answer in answers.items():
         text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
@@ -154,6 +193,21 @@ def test_a_report_does_not_contradict_itself(report: Any) -> None:
 
 def test_no_other_framework_is_mentioned(report: Any) -> None:
     assert foreign_sentences(report) == []
+
+
+@pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")
+def test_a_gap_and_the_executions_of_one_device_have_their_keys(loaded: xi.Session, report: Any) -> None:
+    view = SessionView(loaded.trace)
+    for gap in report["gaps"]["items"][:1]:
+        check_answer(gap_views.gap(view, gap["device"], gap["start_ps"], other_host=1), "gap")
+    devices = [device["id"] for device in report["devices"][:1]]
+    check_answer(execution_views.executions(view, devices=devices), "executions")
+
+
+@pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")
+def test_orjson_accepts_a_report(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "dumps", None)
+    assert json.loads(json_bytes(report)) == report
 
 
 @pytest.mark.parametrize("loaded", EDITED, ids=NAME, indirect=True, scope="module")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tb_xla_insights as xi
 from tb_xla_insights.text.json_text import json_bytes
 
-DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 )
@@ -38,10 +35,3 @@ def test_line_breaks_are_optional() -> None:
 )
 def test_documents_that_orjson_refuses_are_written(value: Any, text: str) -> None:
     assert json_bytes(value).decode() == text
-
-
-@pytest.mark.parametrize("logdir", DEMO_LOGS, ids=lambda path: path.name)
-def test_orjson_accepts_the_reports_of_all_demos(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = xi.load(str(logdir)).report()
-    monkeypatch.setattr(json, "dumps", None)
-    assert json.loads(json_bytes(document)) == document

@@ -115,7 +115,7 @@ class RandomFile:
         return self._message(block(2, self._text()), lines, event_metadata, names, stats)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(st.builds(RandomFile, st.integers(0, 2**32)))
 def test_random_files_are_read_like_protobuf_reads_them(file: RandomFile) -> None:
     decoded, expected = decoded_twice(file.data)
@@ -143,12 +143,13 @@ def test_the_demo_logs(demo: str) -> None:
 
 
 def test_real_captures(shared_traces: Path) -> None:
-    """All captures of different programs, and one of each set that one script or simulation wrote."""
+    """Those that others published, and the smaller half of each set that one script or simulation wrote, at most
+    three."""
     paths = []
     for folder in sorted(path for path in shared_traces.iterdir() if path.is_dir()):
-        captures = sorted(folder.rglob("*.xplane.pb"))
-        paths += captures if folder.name in ("other", "public", "torch_xla") else captures[:1]
-    assert len(paths) >= 35
+        captures = sorted(folder.rglob("*.xplane.pb"), key=lambda path: path.stat().st_size)
+        paths += captures if folder.name == "public" else captures[: len(captures) // 2 or 1][:3]
+    assert len(paths) >= 15
     for path in paths:
         decoded, expected = decoded_twice(path.read_bytes())
         assert any(line.events for plane in decoded for line in plane.lines), path
