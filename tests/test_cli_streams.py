@@ -17,9 +17,9 @@ from synthetic.__main__ import LOGDIR
 @pytest.mark.parametrize(
     ("arguments", "demo", "code", "message"),
     [
-        (["sessions", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
-        (["report"], "synthetic_case_study_8_tpu_cores", 0, ""),
-        (["report", "--json"], "synthetic_case_study_8_tpu_cores", 0, ""),
+        (["sessions", "--json"], "synthetic_transformer_2_tpu_cores", 0, ""),
+        (["report"], "synthetic_transformer_2_tpu_cores", 0, ""),
+        (["report", "--json"], "synthetic_transformer_2_tpu_cores", 0, ""),
         (["report", "--fail-on", "info"], "synthetic_case_study_8_tpu_cores", 1,
          "finding (info): The device waits for data to be sent\n"),
         (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], "torch_xla_slow_input", 1,

@@ -140,14 +140,16 @@ class TestGaps:
                 assert row["causes"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
-        for item in gap_views.gaps(SessionView(case_study))["items"]:
+        view = SessionView(case_study)
+        document = gap_views.gaps(view)
+        for item in document["items"]:
             for device in item["devices"][:1]:
-                gap = gap_views.gap(SessionView(case_study), device, item["start_ps"])
+                gap = gap_views.gap(view, device, item["start_ps"])
                 assert sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["duration_ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
-                pattern = gap_views.gaps(SessionView(case_study))["patterns"][gap["pattern"]]
+                pattern = document["patterns"][gap["pattern"]]
                 assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
                 assert gap["occurrences"] == pattern["count"]
 

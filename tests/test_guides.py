@@ -41,19 +41,24 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+PRINTED: dict[str, str] = {}
+"""What a command has printed: several lines filter the same report."""
+
+
 @pytest.mark.parametrize(("guide", "line"), [command for command in COMMANDS if RUN_HERE.search(command[1])])
 @pytest.mark.usefixtures("checkout")
 def test_the_commands_of_a_guide_run(guide: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     command, _, filter_command = line.partition(" | ")
     expected = 1 if command.endswith("# exit code 1") else 0
-    assert main(shlex.split(command, comments=True)[1:]) == expected, guide
-    printed = capsys.readouterr().out
+    if command not in PRINTED:
+        assert main(shlex.split(command, comments=True)[1:]) == expected, guide
+        PRINTED[command] = capsys.readouterr().out
     if filter_command:
         assert filter_command.startswith("jq ")
         if not shutil.which("jq"):
             pytest.skip("jq is missing: the guides' filters of JSON are not tested")
         answer = subprocess.run(
-            shlex.split(filter_command), input=printed, capture_output=True, text=True, check=True
+            shlex.split(filter_command), input=PRINTED[command], capture_output=True, text=True, check=True
         )
         assert answer.stdout.strip() not in ("", "null"), answer.stderr
 

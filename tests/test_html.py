@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,7 @@ def plain(text: str) -> str:
     return text.replace("\u202f", " ")
 
 
+@cache
 def page(demo: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
     """The parsed page of a demo session, its report, and the page's text."""
     report = xi.load(str(LOGDIR / demo)).report(all_gaps)

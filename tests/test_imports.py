@@ -6,6 +6,7 @@ import ast
 import shutil
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def layer_of(part: str) -> int:
     return len(LAYERS)
 
 
+@cache
 def modules_imported(path: Path) -> set[tuple[str, ...]]:
     """What a file imports of the package, at its top or inside a function: the parts of each name."""
     names: list[str] = []

@@ -225,12 +225,20 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
         assert report["session"]["description"] == "batch 64"
 
-    @pytest.mark.parametrize("python", [False, True])
-    def test_python_calls_are_recorded_on_request(self, tmp_path: Path, python: bool) -> None:
-        process = run_script(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
+    def test_python_calls_are_recorded_on_request(self, tmp_path: Path) -> None:
+        program = (
+            TRAIN
+            + """
+for python in (False, True):
+    with record(f"{logdir}/{python}", python=python):
+        train(4)
+"""
+        )
+        process = run_script(program, tmp_path)
         assert (process.returncode, process.stderr) == (0, "")
-        [file] = tmp_path.glob("plugins/profile/*/*.xplane.pb")
-        assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
+        for python in (False, True):
+            [file] = tmp_path.glob(f"{python}/plugins/profile/*/*.xplane.pb")
+            assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
 
     @pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64"])
     def test_an_invalid_number_of_samples_is_an_error_before_the_trace(
@@ -240,33 +248,22 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
             record(tmp_path, samples=samples).start()
         assert not list(tmp_path.iterdir())
 
-    def test_two_recordings_that_are_stopped_twice(self, tmp_path: Path) -> None:
+    def test_two_recordings_into_one_logdir_are_two_sessions_and_may_be_stopped_twice(
+        self, tmp_path: Path
+    ) -> None:
         program = (
             TRAIN
             + """
-for name in ("a", "b"):
-    recording = Recording(f"{logdir}/{name}")
+for first in (4, 8):
+    recording = Recording(logdir)
     recording.start()
-    train(4)
+    train(first)
     print(recording.stop(), recording.stop() == recording.session)
 """
         )
         process = run_script(program, tmp_path)
         assert process.returncode == 0, process.stderr
         assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
-        assert len(list(tmp_path.glob("*/plugins/profile/*/*.xplane.pb"))) == 2
-
-    def test_two_recordings_into_one_logdir_are_two_sessions(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-for first in (4, 8):
-    with record(logdir):
-        train(first)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert process.returncode == 0, process.stderr
         sessions = sorted(path.parent for path in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
         steps = [[step["number"] for step in xi.load(str(session)).report()["steps"]] for session in sessions]
         assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]

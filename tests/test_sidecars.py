@@ -12,7 +12,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from helpers import raising, small_space
+from helpers import raising, small_space, write_session
 from sidecar_texts import diagnostics, metrics_text, report_of
 from test_debug_text import block_text
 from test_metrics_text import EXPLAIN, REPORT
@@ -200,10 +200,10 @@ class TestRecognition:
         ids=range(14),
     )
     def test_a_damaged_recording_file_is_ignored_and_reported(
-        self, run_folder: Path, text: str, reason: str
+        self, tmp_path: Path, text: str, reason: str
     ) -> None:
-        (run_folder / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
-        report = report_of(run_folder)
+        (write_session(tmp_path, "vm") / RECORD_FILE).write_text(text)
+        report = report_of(tmp_path)
         assert report["recorded"] is None
         [message] = diagnostics(report, "text_not_understood")
         assert message == f"{RECORD_FILE} is not used, or only in part: {reason}."
@@ -228,7 +228,7 @@ class TestRecognition:
         "name",
         ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD_FILE],
     )
-    def test_no_sidecar_file_prevents_a_report(self, name: str, run_folder: Path) -> None:
+    def test_no_sidecar_file_prevents_a_report(self, name: str, tmp_path: Path) -> None:
         digits = "9" * 5000
         invalid_contents = [
             b"",
@@ -244,10 +244,10 @@ class TestRecognition:
             f"W [1] [1/8] torch._dynamo hit config.recompile_limit ({digits})\n".encode(),
             b"Compilation Analysis: ====\nCompilation Analysis: Compilation Cause\nCompilation Analysis:  x",
         ]
-        path = run_folder / "plugins/profile/s" / name
+        path = write_session(tmp_path, "vm") / name
         for content in (invalid_contents[2], invalid_contents[3], b"\n".join(invalid_contents)):
             path.write_bytes(content)
-            report = report_of(run_folder)
+            report = report_of(tmp_path)
             assert report["steps"]
             json_bytes(report)
 
