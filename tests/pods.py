@@ -7,17 +7,15 @@ from collections.abc import Collection
 from pathlib import Path
 
 from build import trace_of
-from captures import session
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS, jitter
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.open import open_source
-from tb_xla_insights.pod.collectives import host_collectives
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
-from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.host_summary import summarise
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read_trace import read_trace
 
@@ -62,7 +60,8 @@ _COMPARISONS: dict[str, HostComparison] = {}
 def host_input(trace: Trace) -> HostInput:
     """The input of one host, with times from its first event."""
     trace.shift(-trace.span_ps[0])
-    return HostInput(trace.host, session_report(session(trace)), host_collectives(trace))
+    summary = summarise(trace, "session", "run/session")
+    return HostInput(trace.host, summary.document, summary.collectives)
 
 
 def recorded_trace(name: str, rank: int) -> Trace:

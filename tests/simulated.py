@@ -28,7 +28,7 @@ STEPS = 6
 HOST = DEVICE = st.integers(100, 900)
 """Host time and device time of a step: either may be the limit."""
 
-few_examples = settings(max_examples=15, deadline=None)
+few_examples = settings(max_examples=8, deadline=None)
 
 
 @dataclass

@@ -56,7 +56,6 @@ def traces(draw: Any) -> Trace:
     return capture(*threads)
 
 
-@settings(max_examples=300, deadline=None)
 @given(traces())
 def test_sweep_agrees_with_the_definition_at_every_instant(trace: Trace) -> None:
     segments = host_class_segments(trace)

@@ -156,7 +156,7 @@ def event_lists(draw: Any) -> list[Event]:
     return [event for event in events if event[2] > 0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(event_lists(), event_lists())
 def test_search_agrees_with_the_definition(main: list[Event], backward: list[Event]) -> None:
     trace = capture(

@@ -21,20 +21,20 @@ from hypothesis import strategies as st
 CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*/*"))
 BY_NAME = {target.name: target for target in TARGETS}
 EXAMPLES = {
-    "decode": 150,
-    "program": 60,
-    "trace": 60,
-    "requests": 60,
-    "document": 40,
-    "report": 25,
-    "grown report": 3,
+    "decode": 80,
+    "program": 30,
+    "trace": 30,
+    "requests": 30,
+    "document": 20,
+    "report": 12,
+    "grown report": 2,
 }
-"""The number of inputs tried per target; 8 of a target that is not listed."""
+"""The number of inputs tried per target; 4 of a target that is not listed."""
 
 
 def brief_settings(target: Target) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    return settings(max_examples=EXAMPLES.get(target.name, 8), suppress_health_check=slow)
+    return settings(max_examples=EXAMPLES.get(target.name, 4), suppress_health_check=slow)
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)

@@ -53,7 +53,7 @@ def captures(draw: st.DrawFn) -> Trace:
     return capture(thread("python", event("start", 0, 1), *host, role="driving"), *cores)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(captures())
 def test_gaps_by_the_microsecond(trace: Trace) -> None:
     segments, gaps = host_class_segments(trace), find_gaps(trace)
@@ -102,7 +102,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=5), captures())
 def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -> None:
     start = np.array([min(window) * US for window in windows], np.int64)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace, session
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, Tpu
 from simulated import ENQUEUE_OFFSET, LATENCY, MARKER, SYNC, Simulation
@@ -142,6 +142,7 @@ def test_steps_without_recorded_work_are_cut() -> None:
 @given(
     st.integers(1, 60), st.integers(1, 600), st.booleans(), st.integers(0, 80), st.sampled_from([None, 0, 3])
 )
+@settings(max_examples=40)
 def test_steps_do_not_overlap_and_contain_their_work(
     host: int, device: int, wait: bool, between: int, evaluate_before: int | None
 ) -> None:

@@ -34,7 +34,7 @@ from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read_trace import read_trace
 
-SEEDS = range(30)
+SEEDS = range(15)
 
 
 def summaries_of(merged_session: SessionTrace, **options: Any) -> list[HostSummary]:

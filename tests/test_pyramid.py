@@ -197,9 +197,9 @@ def test_the_fill_of_merged_slices_by_bucket(events: list[Event], level: int) ->
         start, end = members[0].start, members[-1].end
         spread: defaultdict[int, Fraction] = defaultdict(Fraction)
         for slice_ in group:
-            low, high = slice_[0].start, slice_[-1].end
-            for instant in range(low, high):
-                spread[instant // width] += Fraction(len(covered(slice_)), high - low)
+            low, high, busy = slice_[0].start, slice_[-1].end, len(covered(slice_))
+            for bucket, instants in Counter(instant // width for instant in range(low, high)).items():
+                spread[bucket] += Fraction(busy * instants, high - low)
         for bucket in range(start // width, max(start, end - 1) // width + 1):
             length = min(end, (bucket + 1) * width) - max(start, bucket * width)
             share, digit = (spread[bucket] / length if length else 0), next(digits)

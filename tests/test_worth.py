@@ -212,7 +212,7 @@ def test_device_bound_requires_that_nothing_gains_much() -> None:
 
 
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
     load_us: int, build_us: int, compile_us: int, compile_at: int
 ) -> None:
