@@ -13,8 +13,8 @@ from tb_xla_insights.record.stderr import CapturedStderr
 def test_output_of_python_of_native_code_and_of_child_processes_is_captured_and_forwarded() -> None:
     program = """
 import os, subprocess, sys
-from tb_xla_insights.record.stderr import DebugText
-text = DebugText()
+from tb_xla_insights.record.stderr import CapturedStderr
+text = CapturedStderr()
 print("before", file=sys.stderr)
 text.start()
 print("python", file=sys.stderr)
@@ -32,8 +32,8 @@ print(repr(captured))
 def test_a_child_process_that_keeps_writing_does_not_block_the_stop() -> None:
     program = """
 import subprocess, sys
-from tb_xla_insights.record.stderr import DebugText
-text = DebugText()
+from tb_xla_insights.record.stderr import CapturedStderr
+text = CapturedStderr()
 text.start()
 child = subprocess.Popen(["sh", "-c", "read line; echo $line >&2"], stdin=subprocess.PIPE)
 print(repr(text.stop()))
@@ -46,13 +46,13 @@ assert child.returncode == 0
 def test_stderr_without_a_reader_does_not_block_the_program() -> None:
     program = """
 import os, signal
-from tb_xla_insights.record.stderr import DebugText
+from tb_xla_insights.record.stderr import CapturedStderr
 signal.alarm(30)  # ends the program if it blocks
 read_end, write_end = os.pipe()
 os.dup2(write_end, 2)
 os.close(write_end)
 os.close(read_end)
-text = DebugText()
+text = CapturedStderr()
 text.start()
 for _ in range(5):
     os.write(2, b"x" * 65_536)
