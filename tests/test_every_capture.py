@@ -31,6 +31,7 @@ from tb_xla_insights.report import compile_views, execution_views, gap_views, vi
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.headline import fits
+from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.text.json_text import json_bytes
 
@@ -153,6 +154,25 @@ def test_findings_are_in_order_and_consistent(report: Any) -> None:
             assert 0 < fixed_ps <= mean + 1
         for window in finding["windows"]:
             assert 0 <= window["start_ps"] <= window["end_ps"] <= report["session"]["duration_ps"]
+
+
+def test_one_step_adds_up_to_the_usual_step(report: Any) -> None:
+    step, usual_ps = one_step(report), report["mistakes"]["usual_step_ps"]
+    if step is None:
+        assert not report["step_idle"]["work_ps"]
+        return
+    for key in ("ps", "once_ps"):
+        times = [part[key] for part in step["parts"]]
+        assert all(type(ps) is int and ps >= 0 for ps in times)
+        assert sum(times) == step["now_ps" if key == "ps" else "once_ps"]
+    if step["per"] == "second":
+        assert (step["now_ps"], step["once_ps"], step["rungs"]) == (10**12, 0, [])
+    elif usual_ps:
+        assert step["now_ps"] == usual_ps
+        assert step["now_ps"] + step["once_ps"] == report["mistakes"]["step_ps"]
+    for rung in step["rungs"]:
+        assert rung["best_ps"] <= rung["worst_ps"] <= step["now_ps"]
+        assert rung["gain"] >= 0.01
 
 
 def test_classes_add_up_in_every_window(loaded: xi.Session, report: Any) -> None:

@@ -38,11 +38,15 @@ export type Presence = "both" | "only_a" | "only_b" | "changed";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
+export type RungKind = "fixed" | "pace" | "own";
+
 export type Runtime = "xrt" | "pjrt" | "unknown";
 
 export type Severity = "critical" | "warning" | "info";
 
 export type StatType = "int" | "float" | "text" | "bytes";
+
+export type StepPartKind = "computing" | "collective" | "wait" | "late" | "idle" | "short_gaps";
 
 export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules";
 
@@ -2160,6 +2164,20 @@ export interface OmittedRows {
   self_ps: number;
 }
 
+/** One usual step of a core: its parts, and how short it can become. `ps` of all parts adds up to `now_ps`, and `once_ps` of all parts to `once_ps`. */
+export interface OneStep {
+  /** `second` where no whole step is recorded: the parts are those of one second from first to last run. */
+  per: "step" | "second";
+  /** The usual step. */
+  now_ps: number;
+  /** What the mean step has in addition, from what happened once. */
+  once_ps: number;
+  /** Its parts, in the order of a bar: idle time by class, most time first; parts without time are left out. */
+  parts: StepPart[];
+  /** How short it can become; empty where nothing can be replayed. A rung that gains less than 1 %, or as much as the one above it, is left out. */
+  rungs: Rung[];
+}
+
 /** Ops as columns, most time first: the first 400, or all on request. `null`: not known. */
 export interface OpColumns {
   /** Name of the op. */
@@ -2252,6 +2270,8 @@ export interface Overview {
   devices: DeviceColumns;
   /** The mean step. */
   step_idle: MeanStep;
+  /** The usual step, by what a core does; `null` if no core recorded work. */
+  one_step: OneStep | null;
   /** The classes that are the cause of a gap. */
   gap_causes: ClassName[];
   /** Steps, and the device work of each. */
@@ -2698,6 +2718,24 @@ export interface RunColumns {
   lead_ps: number[];
 }
 
+/** How short a fix makes the usual step. */
+export interface Rung {
+  /** `fixed`, without all mistakes; `pace`, without one of the findings that set the pace, alone; `own`, down to the devices' own work. */
+  kind: RungKind;
+  /** Its name as it is shown. */
+  label: string;
+  /** Id of the finding, of several the first; `null` if there is none. */
+  finding: string | null;
+  /** The step at best. */
+  best_ps: number;
+  /** The step at worst. */
+  worst_ps: number;
+  /** Share of the usual step that is saved at best. */
+  gain: number;
+  /** Share of the usual step that is saved at worst. */
+  gain_at_worst: number;
+}
+
 /** Samples per second. */
 export interface SamplesPerSecond {
   /** By the median step. */
@@ -3000,6 +3038,20 @@ export interface StepPair {
   device: TimePair;
   /** Launches in A and in B. */
   executions: number[];
+}
+
+/** A part of the usual step of a core. */
+export interface StepPart {
+  /** What the core does: `computing`; `collective`, an exchange of data while nothing else computes; `wait`, an op that only waits; `late`, waiting in collectives for late hosts or cores; `idle`, by what the host does meanwhile; `short_gaps`, idle time in gaps under 10 µs. */
+  kind: StepPartKind;
+  /** Kind of the collective, opcode of the op that waits, `hosts` or `cores` that are late, or class of the host's time; empty where `kind` says all. */
+  name: string;
+  /** Its name as it is shown. */
+  label: string;
+  /** Its time in the usual step. */
+  ps: number;
+  /** What is added to it in the mean step by what happened once. */
+  once_ps: number;
 }
 
 /** A phase of a step. */

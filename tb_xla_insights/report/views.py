@@ -22,6 +22,7 @@ from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.input_text import input_sentences
+from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.report.session_view import SessionView
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def overview(session: SessionView) -> Overview:
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
     - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: the
-      report's, without the rows of devices; `gap_causes`: the classes that are causes of gaps.
+      report's, without the rows of devices; `one_step`: the usual step (see `report.one_step`); `gap_causes`: the
+      classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
     - `findings`, their `groups` with texts (see `_groups`), and the gaps that each explains (see `explained_gaps`).
@@ -73,6 +75,7 @@ def _overview(session: SessionView) -> Overview:
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
         "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
+        "one_step": one_step(report),
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,

@@ -105,6 +105,67 @@ class StepWorkIntervals(TypedDict):
     """End of the interval's last run."""
 
 
+StepPartKind = Literal["computing", "collective", "wait", "late", "idle", "short_gaps"]
+
+
+class StepPart(TypedDict):
+    """A part of the usual step of a core."""
+
+    kind: StepPartKind
+    """What the core does: `computing`; `collective`, an exchange of data while nothing else computes; `wait`, an op
+    that only waits; `late`, waiting in collectives for late hosts or cores; `idle`, by what the host does meanwhile;
+    `short_gaps`, idle time in gaps under 10 µs."""
+    name: str
+    """Kind of the collective, opcode of the op that waits, `hosts` or `cores` that are late, or class of the host's
+    time; empty where `kind` says all."""
+    label: str
+    """Its name as it is shown."""
+    ps: int
+    """Its time in the usual step."""
+    once_ps: int
+    """What is added to it in the mean step by what happened once."""
+
+
+RungKind = Literal["fixed", "pace", "own"]
+
+
+class Rung(TypedDict):
+    """How short a fix makes the usual step."""
+
+    kind: RungKind
+    """`fixed`, without all mistakes; `pace`, without one of the findings that set the pace, alone; `own`, down to the
+    devices' own work."""
+    label: str
+    """Its name as it is shown."""
+    finding: str | None
+    """Id of the finding, of several the first; `null` if there is none."""
+    best_ps: int
+    """The step at best."""
+    worst_ps: int
+    """The step at worst."""
+    gain: float
+    """Share of the usual step that is saved at best."""
+    gain_at_worst: float
+    """Share of the usual step that is saved at worst."""
+
+
+class OneStep(TypedDict):
+    """One usual step of a core: its parts, and how short it can become. `ps` of all parts adds up to `now_ps`, and
+    `once_ps` of all parts to `once_ps`."""
+
+    per: Literal["step", "second"]
+    """`second` where no whole step is recorded: the parts are those of one second from first to last run."""
+    now_ps: int
+    """The usual step."""
+    once_ps: int
+    """What the mean step has in addition, from what happened once."""
+    parts: list[StepPart]
+    """Its parts, in the order of a bar: idle time by class, most time first; parts without time are left out."""
+    rungs: list[Rung]
+    """How short it can become; empty where nothing can be replayed. A rung that gains less than 1 %, or as much as the
+    one above it, is left out."""
+
+
 class OverviewSteps(TypedDict):
     """Steps, and the device work of each."""
 
@@ -214,6 +275,8 @@ class Overview(PartialAnswer):
     """The devices."""
     step_idle: MeanStep
     """The mean step."""
+    one_step: OneStep | None
+    """The usual step, by what a core does; `null` if no core recorded work."""
     gap_causes: list[ClassName]
     """The classes that are the cause of a gap."""
     steps: OverviewSteps

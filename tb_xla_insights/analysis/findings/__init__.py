@@ -32,6 +32,7 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.host.script_frames import code_within
 from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS, Sidecars
+from tb_xla_insights.analysis.time.class_times import times_by_class
 from tb_xla_insights.trace.model import Trace
 
 __all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_findings"]
@@ -67,7 +68,10 @@ def _findings_of(facts: Facts) -> list[Finding]:
             taken_ps = remaining_before_ps - facts.ledger.remaining_ps
             where = place_of(facts.trace, facts.ledger, finding, taken_ps)
             code = code_within(facts.trace, facts.ledger.host_times_since(taken_before))
-            drafts.append(replace(finding, where=where, code=code[:_MAX_FUNCTIONS]))
+            evidence = finding.evidence
+            if finding.recurs == "once":
+                evidence = {**evidence, "idle_by_class_ps": times_by_class(taken_ps.sum(axis=0))}
+            drafts.append(replace(finding, where=where, code=code[:_MAX_FUNCTIONS], evidence=evidence))
             facts.ledger.explained[finding.id] = taken_ps.sum(axis=1)
     findings = rank_findings(facts, drafts)
     ids = {finding.id for finding in findings}
