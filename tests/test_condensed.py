@@ -221,7 +221,7 @@ class TestPod:
         table = text[text.index("Hosts side by side") :].split("\n\n")[0]
         assert table.count("t1v-n-7f-w-") == 16
         assert "input, 38.0 ms a step longer" in table
-        assert "Others wait, s" in table
+        assert "Others wait, ms" in table
 
     def test_the_page_has_the_same_table(self) -> None:
         text = text_of(report())

@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.launches.executions import (
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.compare import compare
-from tb_xla_insights.report.launch_rows import mean_run
+from tb_xla_insights.report.launch_rows import mean_runs
 from tb_xla_insights.report.session_view import SessionView
 
 COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
@@ -105,7 +105,7 @@ def test_runs_without_a_launch_count_in_no_mean_or_range_of_overhead() -> None:
     assert [row[column] // US for column in COLUMNS] == [750, 550, 0, 200]
     assert row["spread"]["overhead_ps"] == dict.fromkeys(("min", "median", "max"), 50 * US)
     assert (row["spread"]["host_ps"]["max"], row["spread"]["device_ps"]["max"]) == (150 * US, 150 * US)
-    means = mean_run(row)
+    (means,) = mean_runs([row])
     assert [means[column] // US for column in COLUMNS] == [110 + 50, 110, 0, 50]
     assert means["overhead_spread"] == "50.000 / 50.000 / 50.000\u202fµs"
 
@@ -115,7 +115,7 @@ def test_queue_time_and_overhead_are_unknown_if_no_launch_is_known() -> None:
     loop.main, loop.executor = [], []
     row = programs_report(loop.trace())[0]
     assert row["joins"] == {"none": 5}
-    means = mean_run(row)
+    (means,) = mean_runs([row])
     assert [means[column] for column in COLUMNS] == [None, 110 * US, None, None]
     assert means["overhead_spread"] == ""
 

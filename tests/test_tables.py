@@ -107,7 +107,7 @@ TIMES = Definition(
 
 def test_the_unit_of_times_fits_the_largest_one_of_the_table_or_column_or_their_sum() -> None:
     rows: list[Row] = [
-        {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 7, "rest_ps": -3 * 10**6, "wait_ps": 400 * MS},
+        {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 0, "rest_ps": -3 * 10**6, "wait_ps": 400 * MS},
         {"start_ps": 6, "total_ps": None, "wait_ps": 600 * MS},
     ]
     time_units = TIMES.time_units(rows)
@@ -116,10 +116,19 @@ def test_the_unit_of_times_fits_the_largest_one_of_the_table_or_column_or_their_
     assert TIMES.time_units(rows[1:])["wait_ps"] == "ms"
 
 
+def test_times_lose_no_digits_in_seconds() -> None:
+    """`0.026 s` has fewer digits than the others; a time that is rounded to milliseconds loses none."""
+    for mean_ps, unit in ((26 * MS + 1, "ms"), (26 * MS, "s"), (126 * MS + 1, "s")):
+        time_units = TIMES.time_units([{"total_ps": 20_000 * MS, "mean_ps": mean_ps, "rest_ps": 7}])
+        assert (time_units["total_ps"], time_units["mean_ps"]) == (unit, unit)
+
+
 @pytest.mark.parametrize(
     ("column", "row", "text"),
     [
         (Column("a", "A", "time"), {"a": 1_500 * MS}, "1\u202f500.000"),
+        (Column("a", "A", "time"), {"a": 1}, "<\u202f0.001"),
+        (Column("a", "A", "time"), {"a": 0}, "0.000"),
         (Column("a", "A", "change"), {"a": MS}, "+1.000"),
         (Column("a", "A", "change"), {"a": -MS}, "−1.000"),
         (Column("a", "A", "share"), {"a": 0.5}, "50.0\u202f%"),

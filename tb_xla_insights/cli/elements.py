@@ -42,12 +42,17 @@ def table(
 
     rows = [*rows, *([sums] if sums is not None else [])]
     time_units = definition.time_units(rows) | dict(time_units or {})
+    class_units = {
+        column.key: units.column_unit([ps for row in rows for ps in (row.get(column.key) or {}).values()])
+        for column in definition.columns
+        if column.unit == "by class"
+    }
 
     def text(column: Column, row: Row) -> str:
         if cells and column.key in cells:
             return cells[column.key](row)
         if column.unit == "by class":
-            return class_times(row.get(column.key) or {}, _MAX_CLASSES)
+            return class_times(row.get(column.key) or {}, _MAX_CLASSES, class_units[column.key])
         return column.text(row, time_units.get(column.key, ""))
 
     texts = [[text(column, row) for column in definition.columns] for row in rows]
@@ -64,11 +69,13 @@ def without_single_host(definition: Definition, host_count: int) -> Definition:
     return definition if host_count > 1 else definition.without("host")
 
 
-def class_times(by_class: Mapping[str, int], limit: int) -> str:
-    """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`; lines break only between classes."""
+def class_times(by_class: Mapping[str, int], limit: int, unit: str | None = None) -> str:
+    """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`, in the given unit, else each in its own;
+    lines break only between classes."""
     from tb_xla_insights.catalog.classes import label
     from tb_xla_insights.cli.layout import NO_BREAK_SPACE
 
     largest = sorted(by_class.items(), key=lambda item: -item[1])[:limit]
-    texts = (f"{label(name)} {units.time_text(ps)}" for name, ps in largest)
+    times = ((name, ps, unit or units.time_unit(ps)) for name, ps in largest)
+    texts = (f"{label(name)} {units.time_in(ps, unit)}{units.NARROW_SPACE}{unit}" for name, ps, unit in times)
     return ", ".join(text.replace(" ", NO_BREAK_SPACE) for text in texts)

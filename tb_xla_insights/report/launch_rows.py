@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.report.compile_text import compile_state, difference_text
@@ -16,16 +16,25 @@ _MAX_STEADY_RATIO = 1.1
 """Device times up to this multiple of their median count as equal."""
 
 
-def mean_run(program: Row) -> Row:
-    """The program with mean times of a run; the spread of device times is empty if they are nearly equal."""
+def mean_runs(programs: Sequence[Row]) -> list[Row]:
+    """The programs with mean times of a run, and the spread of its times, in one unit per column."""
+    unit_of = {
+        key: units.column_unit([program["spread"][key]["max"] for program in programs])
+        for key in ("device_ps", "overhead_ps")
+    }
+    return [_mean_run(program, unit_of) for program in programs]
+
+
+def _mean_run(program: Row, unit_of: Mapping[str, str]) -> Row:
+    """The spread of device times is empty if they are nearly equal."""
     spread = program["spread"]
     device = spread["device_ps"]
     is_steady = device["max"] <= _MAX_STEADY_RATIO * device["median"]
     return {
         **program,
         **mean_times(program, known := known_runs(program)),
-        "device_spread": "" if is_steady else _spread_text(device),
-        "overhead_spread": _spread_text(spread["overhead_ps"]) if known > 1 else "",
+        "device_spread": "" if is_steady else _spread_text(device, unit_of["device_ps"]),
+        "overhead_spread": _spread_text(spread["overhead_ps"], unit_of["overhead_ps"]) if known > 1 else "",
         "join": joins_text(program["joins"]),
     }
 
@@ -45,13 +54,10 @@ def mean_times(sums: Row, known: int) -> dict[str, int | None]:
     }
 
 
-def _spread_text(spread: Row) -> str:
-    """Minimum, median and maximum, with the unit once if they share it."""
-    times = [spread[key] for key in ("min", "median", "max")]
-    if len({units.time_unit(ps) for ps in times}) > 1:
-        return " / ".join(map(units.time_text, times))
-    *first, last = times
-    return " / ".join([*(units.time_in(ps, units.time_unit(ps)) for ps in first), units.time_text(last)])
+def _spread_text(spread: Row, unit: str) -> str:
+    """Minimum, median and maximum, with the unit once."""
+    times = (units.time_in(spread[key], unit) for key in ("min", "median", "max"))
+    return f"{' / '.join(times)}{units.NARROW_SPACE}{unit}"
 
 
 def compile_row(compilation: Row) -> Row:

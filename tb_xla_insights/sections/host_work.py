@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.report.launch_rows import compile_row, mean_run, transfer_rows
+from tb_xla_insights.report.launch_rows import compile_row, mean_runs, transfer_rows
 from tb_xla_insights.report.launch_text import fixed_cost_text, lead_text
 from tb_xla_insights.sections.blocks import Detail, Paragraph, Row, Section, SectionTable, noted
 from tb_xla_insights.tables.definition import Definition
@@ -49,7 +49,7 @@ def executions(report: Row, detail: Detail) -> Section | None:
         notes.append(
             "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
         )
-    means = [mean_run(row) for row in rows[: detail.rows]]
+    means = mean_runs(rows[: detail.rows])
     return Section([SectionTable(definition, means), *map(Paragraph, notes)])
 
 

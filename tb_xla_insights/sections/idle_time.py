@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tb_xla_insights.catalog.classes import SHORT_GAPS
 from tb_xla_insights.report.figures import (
@@ -80,14 +80,20 @@ def patterns(report: Row, detail: Detail) -> Section | None:
 
 
 def gaps(report: Row, detail: Detail) -> Section | None:
-    """The longest gaps."""
-    rows, count = report["gaps"]["items"][: detail.gaps], report["gaps"]["count"]
-    if not rows:
+    """The longest gaps. Without much space, a gap that all cores of a host share is one row."""
+    items, count = report["gaps"]["items"], report["gaps"]["count"]
+    if not items:
         return None
     devices = {device["id"]: device for device in report["devices"]}
     cores = Counter(device["host"] for device in report["devices"])
+    if not detail.wide:
+        items = _shared_as_one(items, {id_: device["host"] for id_, device in devices.items()}, cores)
+    rows = items[: detail.gaps]
 
     def device_text(gap: Row) -> str:
+        if "cores" in gap:
+            host = devices[gap["device"]]["host"]
+            return f"{f'{host}, ' if len(cores) > 1 else ''}all {gap['cores']} cores"
         return str(gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"])
 
     def whole_host_text(gap: Row) -> str:
@@ -96,7 +102,8 @@ def gaps(report: Row, detail: Detail) -> Section | None:
     definition = noted(
         GAPS.without(*(["before"] if detail.wide else ["before", "after"])),
         f"{units.count(count)} on all cores",
-        units.longest_note(len(rows), count),
+        units.longest_note(len(rows), len(items) if len(items) < len(report["gaps"]["items"]) else count),
+        "one row where all cores of a host idle" if any("cores" in row for row in rows) else "",
     )
     cells = {
         "device": device_text,
@@ -108,6 +115,25 @@ def gaps(report: Row, detail: Detail) -> Section | None:
     if more := rows[_MAX_UNFOLDED_GAPS:]:
         blocks.append(Folded(f"{units.count(len(more))} more", [SectionTable(definition, more, cells)]))
     return Section(blocks)
+
+
+def _shared_as_one(items: Sequence[Row], hosts: Mapping[str, str], cores: Mapping[str, int]) -> list[Row]:
+    """The gaps, those that all cores of a host have between the same two programs in one step as one: the longest, with
+    the number of `cores`. `hosts`: by device."""
+    groups: dict[tuple[str, int | None, str | None, str | None], dict[str, list[Row]]] = {}
+    for gap in sorted(items, key=lambda gap: gap["start_ps"]):
+        host = hosts[gap["device"]]
+        key = host, gap["step"], gap["before"], gap["after"]
+        groups.setdefault(key, {}).setdefault(gap["device"], []).append(gap)
+    result: list[Row] = []
+    for (host, *_), by_device in groups.items():
+        if 1 < len(by_device) == cores[host] and len({len(gaps) for gaps in by_device.values()}) == 1:
+            for shared in zip(*by_device.values(), strict=True):
+                longest = max(shared, key=lambda gap: gap["duration_ps"])
+                result.append({**longest, "cores": len(by_device)})
+        else:
+            result += (gap for gaps in by_device.values() for gap in gaps)
+    return sorted(result, key=lambda gap: -gap["duration_ps"])
 
 
 def _whole_host_text(gap: Row) -> str:

@@ -64,7 +64,8 @@ class Column:
             return value
         match self.unit:
             case "time" | "ms":
-                return units.time_in(value, time_unit)
+                reads_as_zero = 0 < 2000 * abs(value) < units.PS_PER[time_unit]
+                return f"<{units.NARROW_SPACE}0.001" if reads_as_zero else units.time_in(value, time_unit)
             case "change":
                 return f"{'+' if value > 0 else ''}{units.time_in(value, time_unit)}"
             case "count":
@@ -103,7 +104,8 @@ class Definition:
         return replace(self, columns=tuple(column for column in self.columns if column.key not in keys))
 
     def time_units(self, rows: Iterable[Row]) -> dict[str, str]:
-        """The unit of each column of times, by key, that fits the times of these rows; `ms` if all are 0 or unknown."""
+        """The unit of each column of times, by key, that fits the times of these rows; `ms` if all are 0 or unknown, or
+        if seconds would leave a time with fewer than three digits."""
         rows = [*rows]
         times = {
             column: [abs(value) for row in rows if isinstance(value := row.get(column.key), int)]
@@ -119,6 +121,9 @@ class Definition:
                 unit_of = units.time_unit
                 ps = max(shared if column.unit_basis == "table" else values, default=0)
             time_units[column.key] = unit_of(ps) if ps else "ms"
+        in_seconds = (values for column, values in times.items() if time_units[column.key] == "s")
+        if any(_loses_digits_in_seconds(ps) for values in in_seconds for ps in values):
+            time_units = {key: "ms" if unit == "s" else unit for key, unit in time_units.items()}
         return time_units
 
     def heads(self, time_units: Mapping[str, str]) -> list[str]:
@@ -127,6 +132,10 @@ class Definition:
             f"{column.head}, {time_units[column.key]}" if column.key in time_units else column.head
             for column in self.columns
         ]
+
+
+def _loses_digits_in_seconds(ps: int) -> bool:
+    return bool(10 * ps < units.PS_PER["s"] and ps % units.PS_PER["ms"])
 
 
 def table(
