@@ -88,7 +88,7 @@ def test_a_report_as_json(logdir: Path, capsys: Capsys) -> None:
 
 
 def test_a_report_as_text(logdir: Path, capsys: Capsys) -> None:
-    assert main(["report", str(logdir), "--session", OLD]) == 0
+    assert main(["report", str(logdir), "--session", OLD, "--full"]) == 0
     text = plain(capsys.readouterr().out)
     assert f"Session   {OLD}" in text
     assert "Duration  29.000 ms" in text
@@ -109,7 +109,7 @@ def test_the_duty_cycle_by_each_definition(
     logdir: Path, capsys: Capsys, definition: str, share: str, definition_text: str
 ) -> None:
     """Three runs with an op each: 15 ms busy, in a span of 25 ms, in a capture of 29 ms."""
-    assert main(["report", str(logdir), "--session", OLD, "--duty", definition]) == 0
+    assert main(["report", str(logdir), "--session", OLD, "--duty", definition, "--full"]) == 0
     text = plain(capsys.readouterr().out)
     row = next(line for line in text.splitlines() if line.split()[:1] == ["TPU:0"])
     assert share in row
@@ -283,9 +283,7 @@ def test_an_unreadable_host_is_reported(tmp_path: Path, capsys: Capsys) -> None:
 
 
 def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "tb_xla_insights.cli.report_text.print_report", raising(ZeroDivisionError("two\nlines"))
-    )
+    monkeypatch.setattr("tb_xla_insights.cli.screen.print_screen", raising(ZeroDivisionError("two\nlines")))
     line = failure_line(capsys, "report", str(logdir))
     assert "ZeroDivisionError: two lines" in line
     monkeypatch.setenv("XLA_INSIGHTS_DEBUG", "1")

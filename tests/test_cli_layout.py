@@ -110,7 +110,7 @@ def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
 def test_tables_fit_the_width_of_the_terminal() -> None:
     terminal, program_end = pty.openpty()
     fcntl.ioctl(program_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
-    command = [sys.executable, "-m", "tb_xla_insights", "report", str(LOGDIR / SESSIONS[1])]
+    command = [sys.executable, "-m", "tb_xla_insights", "report", "--full", str(LOGDIR / SESSIONS[1])]
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=program_end, stderr=subprocess.DEVNULL, env=environment
@@ -132,7 +132,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capsys) -> None:
-    assert main(["report", str(LOGDIR / CASE_STUDY)]) == 0
+    assert main(["report", "--full", str(LOGDIR / CASE_STUDY)]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     assert "A wider terminal" not in text
     [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]

@@ -27,6 +27,7 @@ from tb_xla_insights.analysis.propagation.annotations_view import propagation_vi
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.screen import MAX_LINES, MAX_WIDTH, print_screen
 from tb_xla_insights.report import compile_views, execution_views, gap_views, views
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
@@ -191,6 +192,10 @@ def test_classes_add_up_in_every_window(loaded: xi.Session, report: Any) -> None
 def test_the_text_names_the_session(
     loaded: xi.Session, report: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    print_screen(console(), report)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= MAX_LINES
+    assert max(map(len, lines)) <= MAX_WIDTH
     print_report(console(), report)
     assert loaded.name in capsys.readouterr().out
 

@@ -146,7 +146,7 @@ def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str])
     document = json.loads(capsys.readouterr().out)
     assert "critical" in {finding["severity"] for finding in document["findings"]}
     assert main(["report", early_item, "--json"]) == 0
-    assert main(["report", lazy, "--fail-on", "warning"]) == 0
+    assert main(["report", lazy, "--full", "--fail-on", "warning"]) == 0
     text = capsys.readouterr().out.partition("Session  ")[2]
     sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms."
     assert sentence in text.replace("\u202f", " "), (
@@ -155,7 +155,7 @@ def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
+    assert main(["report", "--full", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     first = " ".join(text.partition("\n\n")[0].split())
     # The generator wrote the transfers, a compilation, an early execution, and a host that builds graphs for longer

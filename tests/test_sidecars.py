@@ -159,7 +159,7 @@ class TestRecognition:
         assert report["session"]["description"] == "Batch 64, <new> loader."
         assert report["metrics"] is None
         assert "Batch 64, &lt;new&gt; loader." in report_html(report)
-        assert main(["report", str(run_folder)]) == 0
+        assert main(["report", "--full", str(run_folder)]) == 0
         assert "\nBatch 64, <new> loader.\n" in capsys.readouterr().out
         description.write_text("Batch 64,\r\nnew loader.\r\n\r\nMore on it below.\r\n", newline="")
         assert report_of(run_folder)["session"]["description"] == "Batch 64, new loader."
@@ -216,7 +216,7 @@ class TestRecognition:
             json.dumps(document), encoding="utf-8-sig"
         )
         assert report_of(run_folder)["recorded"] == {"versions": {"jax": "0.10"}}
-        assert main(["report", str(run_folder)]) == 0
+        assert main(["report", "--full", str(run_folder)]) == 0
         assert "flags is not an object of texts" in " ".join(capsys.readouterr().out.split())
 
     def test_a_large_recording_file_is_not_read_whole(self, run_folder: Path) -> None:
@@ -385,7 +385,7 @@ def test_the_text_report_shows_sidecar_files(run_folder: Path, capsys: pytest.Ca
     (run_folder / "e.txt").write_text(
         block_text("aa", "Compilation") + "".join(block_text("aa", "Execution") for _ in range(9))
     )
-    assert main(["report", str(run_folder)]) == 0
+    assert main(["report", "--full", str(run_folder)]) == 0
     output = capsys.readouterr().out
     assert "Metrics and trace (metrics_after.txt)" in output
     assert "disagree" in output

@@ -53,7 +53,7 @@ class TestReport:
         assert main(["report", BASELINE, "--samples-per-step", "64", "--json"]) == 0
         result = json.loads(capsys.readouterr().out)["throughput"]
         assert result == xi.load(BASELINE).report(samples_per_step=64)["throughput"]
-        assert main(["report", BASELINE, "--samples-per-step", "64"]) == 0
+        assert main(["report", BASELINE, "--samples-per-step", "64", "--full"]) == 0
         text = plain(capsys.readouterr().out)
         median, mean = (plain(units.rate(result["samples_per_s"][name])) for name in ("median", "mean"))
         assert (

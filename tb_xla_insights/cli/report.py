@@ -19,6 +19,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     arguments.add_session(parser)
     arguments.add_json(parser)
+    parser.add_argument("--full", action="store_true", help="all tables, in place of one screen")
     parser.add_argument(
         "--all-gaps", action="store_true", help="every gap from 10 µs on, not only the 1,000 longest"
     )
@@ -71,9 +72,7 @@ def run(options: Any) -> int:
         if options.json:
             printing.print_json(document)
         elif options.html is None:
-            from tb_xla_insights.cli.report_text import print_report
-
-            print_report(printing.console(), document, options.duty)
+            _print_text(document, options)
     if options.html is not None:
         with suppress(BrokenPipeError):  # the reader of a pipe, such as `head`, has closed it
             _write_page(document, options.html)
@@ -84,6 +83,17 @@ def run(options: Any) -> int:
     for finding in failing:
         printing.print_note(f"finding ({finding['severity']}): {finding['title']}")
     return FINDINGS if failing else 0
+
+
+def _print_text(document: Any, options: Any) -> None:
+    if options.full:
+        from tb_xla_insights.cli.report_text import print_report
+
+        print_report(printing.console(), document, options.duty)
+    else:
+        from tb_xla_insights.cli.screen import print_screen
+
+        print_screen(printing.console(), document, options.duty)
 
 
 def _write_page(document: Any, path: Path) -> None:

@@ -67,7 +67,8 @@ def command_outputs(run: Path, other: Path | None = None) -> Iterator[Output]:
     """The report; with another session to compare with, all commands."""
     report = printed("report", run, "--json")
     yield "report.json", report
-    yield "report.txt", printed("report", run)
+    yield "report.txt", printed("report", run, "--full")
+    yield "screen.txt", printed("report", run)
     if not other:
         return
     duration_ps = json.loads(report.partition(b"\n")[0])["session"]["duration_ps"]
