@@ -64,8 +64,7 @@ class Column:
             return value
         match self.unit:
             case "time" | "ms":
-                reads_as_zero = 0 < 2000 * abs(value) < units.PS_PER[time_unit]
-                return f"<{units.NARROW_SPACE}0.001" if reads_as_zero else units.time_in(value, time_unit)
+                return units.time_in(value, time_unit)
             case "change":
                 return f"{'+' if value > 0 else ''}{units.time_in(value, time_unit)}"
             case "count":
