@@ -4,7 +4,7 @@ become. (docs/definitions.md, "One step")"""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
@@ -88,9 +88,8 @@ def _document(per: Literal["step", "second"], mean: Times, once: Times, rungs: S
         for key, ps in mean.items()
         if ps
     ]
-    idle_order = sorted(parts, key=lambda part: -part["ps"] if part["kind"] == "idle" else 0)
     order = (*_OF_WORK, "idle", "short_gaps")
-    parts = sorted(idle_order, key=lambda part: order.index(part["kind"]))
+    parts.sort(key=lambda part: (order.index(part["kind"]), -part["ps"] if part["kind"] == "idle" else 0))
     return {
         "per": per,
         "now_ps": sum(part["ps"] for part in parts),
@@ -119,33 +118,29 @@ def _label(key: _Key) -> str:
 def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
     """The parts of the recorded mean step; empty without work."""
     step_idle, devices = report["step_idle"], report["devices"]
-    work_ps, busy_ps = step_idle["work_ps"], sum(device["busy_ps"] for device in devices)
+    work_ps = step_idle["work_ps"]
     if work_ps is None:
         return {}
-    stalls, collectives = _by_opcode(merge_stalls(devices)), _by_kind(report["collectives"])
+    busy_ps, stall_ps = (sum(device[key] for device in devices) for key in ("busy_ps", "stall_ps"))
+    stalls, collectives = merge_stalls(devices), report["collectives"]
+    exchanging_ops = {row["op"] for row in collectives}
+    async_ps = sum(row["duration_ps"] for row in stalls if row["op"] in exchanging_ops)
     late_ps = sum(row["cost_ps"] for row in report["findings"] if row["id"] == "straggler")
-    exposed_ps, stall_ps = sum(collectives.values()), sum(device["stall_ps"] for device in devices)
-    async_ps = sum(
-        row["duration_ps"]
-        for row in merge_stalls(devices)
-        if row["op"] in {collective["op"] for collective in report["collectives"]}
-    )
     # Waits for late hosts lie in the ops that only wait, and else in collectives.
-    exchange_ps = max(0, exposed_ps - async_ps - max(0, late_ps - stall_ps))
-
-    def in_step(time_ps: int) -> int:
-        return work_ps * time_ps // busy_ps if busy_ps else 0
-
-    stall_of_step_ps = step_idle["stall_ps"]
-    late_of_step_ps = min(work_ps, in_step(late_ps))
-    waits_ps = min(work_ps, max(stall_of_step_ps, late_of_step_ps))
-    exchange_of_step_ps = min(work_ps - waits_ps, in_step(exchange_ps))
-    waits = _with_sum({_Key("wait", name): ps for name, ps in stalls.items()}, waits_ps - late_of_step_ps)
-    exchanges = _with_sum(
-        {_Key("collective", name): ps for name, ps in collectives.items()}, exchange_of_step_ps
+    exposed_ps = sum(row["exposed_ps"] for row in collectives) - async_ps - max(0, late_ps - stall_ps)
+    late_ps, exposed_ps = (
+        min(work_ps, work_ps * max(0, ps) // busy_ps) if busy_ps else 0 for ps in (late_ps, exposed_ps)
     )
-    parts = {_COMPUTING: work_ps - sum(waits.values()) - late_of_step_ps - sum(exchanges.values())}
-    parts |= exchanges | waits | {_late(report): late_of_step_ps}
+    waits_ps = min(work_ps, max(step_idle["stall_ps"], late_ps)) - late_ps
+    waits = _with_sum(
+        _sums("wait", ((opcode(row["op"]) or row["op"], row["duration_ps"]) for row in stalls)), waits_ps
+    )
+    exchanges = _with_sum(
+        _sums("collective", ((row["kind"], row["exposed_ps"]) for row in collectives)),
+        min(work_ps - waits_ps - late_ps, exposed_ps),
+    )
+    parts = {_COMPUTING: work_ps - late_ps - sum(waits.values()) - sum(exchanges.values())}
+    parts |= exchanges | waits | {_late(report): late_ps}
     for name, ps, _ in idle_rows(step_idle):
         parts[_Key("idle", name) if name else _SHORT_GAPS] = ps
     return parts
@@ -155,18 +150,12 @@ def _late(report: Row) -> _Key:
     return _Key("late", "hosts" if len(report["session"]["hosts"]) > 1 else "cores")
 
 
-def _by_opcode(stalls: Sequence[Row]) -> Counter[str]:
-    times = Counter[str]()
-    for row in stalls:
-        times[opcode(row["op"]) or row["op"]] += row["duration_ps"]
-    return times
-
-
-def _by_kind(collectives: Sequence[Row]) -> Counter[str]:
-    times = Counter[str]()
-    for row in collectives:
-        times[row["kind"]] += row["exposed_ps"]
-    return times
+def _sums(kind: StepPartKind, times: Iterable[tuple[str, int]]) -> Counter[_Key]:
+    """The sums of times by name."""
+    sums = Counter[_Key]()
+    for name, ps in times:
+        sums[_Key(kind, name)] += ps
+    return sums
 
 
 def _with_sum(parts: Times, sum_ps: int) -> dict[_Key, int]:
