@@ -71,7 +71,7 @@ def test_the_case_study() -> None:
         "     and use small types (bfloat16, integer labels).",
     ]
     assert table(screen(report(CASE_STUDY))) == [
-        ["Idle, ms per core", "each step", "once", "sum", "share"],
+        ["Idle by cause, ms", "each step", "once", "sum", "share"],
         ["IR tracing", "27.41", "14.70", "42.11", "34.6 %"],
         ["compile", "–", "31.84", "31.84", "26.2 %"],
         ["transfer to device", "19.76", "1.58", "21.34", "17.5 %"],
@@ -105,7 +105,7 @@ def test_findings_that_do_not_fit_are_counted() -> None:
     ("name", "heads"),
     [
         ("synthetic_pod_16_hosts", ["Hosts", "others wait, ms", "last in", "busy", "differs most"]),
-        ("torch_xla_slow_input", ["Idle, ms per core", "each step", "share"]),
+        ("torch_xla_slow_input", ["Idle by cause, ms", "each step", "share"]),
     ],
 )
 def test_the_table_that_a_verdict_needs(name: str, heads: list[str]) -> None:

@@ -116,7 +116,7 @@ def _idle_table(step: OneStep) -> ScreenTable:
     heads = ("each step", "once", "sum") if is_once else (f"each {step['per']}",)
     last = texts([("all", sum(row[1] for row in rows), sum(row[2] for row in rows))])[0]
     return ScreenTable(
-        (f"Idle, {unit} per core", *heads, "share"), lambda n: texts(_limited(rows, n, total_ps)), last
+        (f"Idle by cause, {unit}", *heads, "share"), lambda n: texts(_limited(rows, n, total_ps)), last
     )
 
 

@@ -22,6 +22,7 @@ from tb_xla_insights.analysis.sidecar_contents import RECORD_FILE
 from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.cli.screen import print_screen
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.export.chrome import write_chrome
@@ -143,6 +144,7 @@ def check_faces(session: SessionTrace, pick: Random) -> Iterator[str]:
     report = session_report(session)
     out = printer()
     print_report(out, report)
+    print_screen(out, report)
     page = report_html(report)
     assert "<xss>" not in page
     exported = io.BytesIO()
