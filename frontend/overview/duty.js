@@ -37,6 +37,8 @@ const BINS = 80;
 /** Number of intervals from 0 to 100 %: the distribution's axis begins and ends at multiples of 5 %. */
 const AXIS_INTERVALS = 20;
 const MAX_TICKS = 6;
+/** Devices agree if their duty cycles differ by at most a hundredth. */
+const MAX_AGREEING_DIFFERENCE = 0.01;
 
 /**
  * A device by one definition of the duty cycle; times in ps.
@@ -118,17 +120,27 @@ export function dutyCard(devices, session, app) {
   );
 }
 
-/** A single device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
-export function dutyLine(devices, session, app) {
+/** Whether the duty cycles of devices differ so little that one line says all. @param {DutyDevice[]} devices */
+export function agree(devices) {
+  const dutyCycles = rowsOf(devices, 'ops').map(({ duty }) => duty);
+  return devices.length > 0 && maximum(dutyCycles) - minimum(dutyCycles) <= MAX_AGREEING_DIFFERENCE;
+}
+
+/**
+ * A single device, or several that agree, in one line.
+ * @param {DutyDevice[]} devices @param {number} deviceCount of the session @param {Ready} session @param {App} app
+ */
+export function dutyLine(devices, deviceCount, session, app) {
   const { name, menu, body } = createDefinitionMenu((definition) => {
-    const [row] = rowsOf(devices, definition);
-    return h('span', { class: 'row' }, bar(row), h('span', null, share(row.duty)));
+    const rows = rowsOf(devices, definition);
+    return h('span', { class: 'row' }, bar(rows[0]), h('span', null, overallDuty(rows)));
   });
-  const [device] = devices;
   return h(
     'div',
     { class: 'duty-one', 'data-testid': 'duty-one' },
-    h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
+    devices.length > 1
+      ? h('span', null, h('b', null, coreCountText(deviceCount, devices.length)), ' agree: each is busy')
+      : h('span', null, 'Duty cycle ', deviceLink(devices[0], session, app)),
     body,
     name,
     menu,

@@ -110,7 +110,7 @@ export function findingsCard(answer, app) {
               null,
               gains.map((gain) => {
                 const finding = /** @type {Finding} */ (findingById.get(gain.id));
-                return findingItem(finding, tag, gain, answer, app);
+                return findingItem(finding, findings.indexOf(finding) + 1, tag, gain, answer, app);
               }),
             ),
           ])
@@ -121,12 +121,13 @@ export function findingsCard(answer, app) {
 
 /**
  * @param {Finding} finding
+ * @param {number} rank from 1, as in all views and in the terminal
  * @param {import('../lib/routes').FindingGroup['tag']} tag
  * @param {import('../lib/views').Gain} gain
  * @param {Overview} answer
  * @param {App} app
  */
-function findingItem(finding, tag, gain, answer, app) {
+function findingItem(finding, rank, tag, gain, answer, app) {
   const { explained_gaps, partial } = answer;
   const { id, severity, title, detail, advice, cost_ps, windows } = finding;
   const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
@@ -136,6 +137,7 @@ function findingItem(finding, tag, gain, answer, app) {
     h(
       'h3',
       null,
+      h('span', { class: 'rank' }, String(rank)),
       severityTag(severity),
       h('span', { class: `tag ${tag}` }, tag),
       h('span', null, title),

@@ -13,7 +13,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/panel-parts.js';
-import { NO_SELECTED_DEVICE, dutyLine } from './duty.js';
+import { NO_SELECTED_DEVICE, agree, dutyLine } from './duty.js';
 import { idleParts } from './step-idle.js';
 
 /** @typedef {import('../lib/routes').ClassName} ClassName */
@@ -38,7 +38,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const items = idleParts(app.selectedDevices(times));
   const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
     `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;
-  const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
+  const singleDuty = agree(devices) ? dutyLine(devices, allDevices.length, session, app) : null;
   if (!items.length) {
     const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;
     return card('Idle time by cause', { note: basis, class: 'idle' }, h('p', null, text), singleDuty);

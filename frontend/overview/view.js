@@ -1,30 +1,19 @@
-/** The Overview: verdict, figures, findings, idle time by cause, duty cycle, steps, input, transfers, collectives. */
+/** The Overview: verdict, one step, findings, idle time by cause, duty cycle, steps, input, transfers, collectives. */
 
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { coreCountText, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
-import { dutyCard } from './duty.js';
+import { agree, dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard, markLinked } from './findings.js';
+import { oneStepCard } from './one-step.js';
 import { createSteps } from './steps.js';
 import { dataCards } from './data.js';
 
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
-
-/** A verdict with more letters takes the whole width, above the figures, on narrow and on medium screens. */
-const MAX_LETTERS_NARROW = 125;
-const MAX_LETTERS_MEDIUM = 170;
-
-/** Half the mean width of a letter, in widths of a digit (`ch`). */
-const HALF_LETTER_CH = 0.43;
-/** Space for a word that does not fit at the end of the first line. */
-const WORD_CH = 2;
-
-/** The width in which a text takes two lines. @param {string} text */
-const twoLineWidth = (text) => `${text.length * HALF_LETTER_CH + WORD_CH}ch`;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function overviewView(app) {
@@ -48,9 +37,10 @@ export function overviewView(app) {
     fill(
       element,
       verdictSection(answer, session.session.description, note, app),
+      oneStepCard(answer, app),
       findingsCard(answer, app),
       idleCard(devices, idle, answer, session, app),
-      devices.length === 1 ? null : dutyCard(devices, session, app),
+      agree(app.selectedDevices(devices)) ? null : dutyCard(devices, session, app),
       steps.element,
       dataCards(answer, devices.length, app),
     );
@@ -94,9 +84,6 @@ export function overviewView(app) {
   };
 }
 
-/** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
-const NO_BREAK_SPACES = /(?<=\d|\(median) /g;
-
 /**
  * A text whose steps link to their gaps.
  * @param {string} text
@@ -118,44 +105,23 @@ const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, in
  */
 function verdictSection(answer, description, note, app) {
   const { verdict: { headline, details, severity }, figures, steps: { columns } } = answer;
-  const text = `${headline} ${details}`;
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
   return h(
     'section',
-    {
-      'aria-label': 'Verdict',
-      class: [
-        'verdict',
-        text.length > MAX_LETTERS_NARROW && 'long',
-        text.length > MAX_LETTERS_MEDIUM && 'longer',
-      ].filter(Boolean).join(' '),
-      'data-testid': 'verdict',
-    },
+    { 'aria-label': 'Verdict', class: 'answer', 'data-testid': 'verdict' },
     h(
       'p',
-      null,
+      { class: 'headline' },
       ['critical', 'warning'].includes(severity) && h('span', { class: 'visually-hidden' }, `${severity}: `),
-      h('b', null, linkSteps(headline, columns.number, app)),
-      ' ',
-      h('span', null, linkSteps(details, columns.number, app)),
-      notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
+      linkSteps(headline, columns.number, app),
     ),
-    h(
-      'dl',
-      { class: 'figures' },
-      figures.map((figure) =>
-        h(
-          'div',
-          { 'data-testid': `kpi-${figure.name}` },
-          h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-          h(
-            'dt',
-            { style: { 'max-width': twoLineWidth(figure.meaning) } },
-            figure.meaning.replace(NO_BREAK_SPACES, '\u00a0'),
-          ),
-        ),
+    (details || notes) &&
+      h(
+        'p',
+        { class: 'details' },
+        linkSteps(details, columns.number, app),
+        notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
       ),
-    ),
     description &&
       h('div', { class: 'description', 'data-testid': 'description' }, linkSteps(description, columns.number, app)),
   );

@@ -155,7 +155,7 @@ class TestOverview:
         self, xi: Xi, page: Page, pod: str
     ) -> None:
         xi.open(pod, v="overview")
-        assert "busy per step and core, 21.4 of it waits" in xi.text("kpi-work")
+        assert "waiting for late hosts 20.7" in xi.text("one-step-sum")
         card = page.get_by_test_id("duty-card")
         expect(card.get_by_test_id("duty-distribution")).to_be_visible()
         names = [text.strip() for text in column(card.locator("table"), "Cores").all_text_contents()]

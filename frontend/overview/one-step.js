@@ -1,0 +1,183 @@
+/** One usual step of a core on an axis: what it consists of, and how short fixes make it. */
+
+import { h, percent } from '../lib/dom.js';
+import { chip, fillColors } from '../lib/classes.js';
+import { niceStep, tickMarks } from '../lib/axis.js';
+import { card, link, windowLinkState } from '../lib/cards.js';
+import { digits, share, timeText, unitFor } from '../lib/format.js';
+import { maximum, total } from '../lib/totals.js';
+import { roundParts } from '../lib/rounded-parts.js';
+
+/** @typedef {import('../lib/routes').Overview} Overview */
+/** @typedef {NonNullable<Overview['one_step']>} OneStep */
+/** @typedef {OneStep['parts'][number]} StepPart */
+/** @typedef {OneStep['rungs'][number]} Rung */
+/** @typedef {import('../frame/app.js').App} App */
+
+/** Narrower parts of the bar have no label. */
+const MIN_LABEL_SHARE = 0.07;
+/** Times of the sum are multiples of this share of their unit. */
+const SUM_DECIMALS = 1;
+
+/** The colour and the texture of a part. @param {StepPart} part @returns {[color: string, texture: string]} */
+function lookOf({ kind, name }) {
+  if (kind === 'idle') return [`c-${name}`, `k-${name}`];
+  if (kind === 'computing') return ['dev', ''];
+  if (kind === 'collective') return ['dev-coll', ''];
+  if (kind === 'short_gaps') return ['surface', ''];
+  return ['c-wait', 'k-wait'];
+}
+
+/**
+ * The card, null where nothing can be said of a step.
+ * @param {Overview} answer
+ * @param {App} app
+ */
+export function oneStepCard({ one_step, findings, steps: { columns }, partial }, app) {
+  if (!one_step) return null;
+  const { per, now_ps, once_ps, parts, rungs } = one_step;
+  const mean_ps = now_ps + once_ps;
+  const step_ps = niceStep(mean_ps / 6);
+  const axis_ps = Math.ceil(mean_ps / step_ps) * step_ps;
+  const unit = unitFor(now_ps);
+  const time = (/** @type {number} */ ps) => timeText(ps, SUM_DECIMALS);
+  /**
+   * One row: a link with its time, a bar, and a note.
+   * @param {string} id
+   * @param {import('../lib/dom.js').Child} name
+   * @param {string} text
+   * @param {import('../lib/dom.js').Child[]} bars
+   * @param {import('../lib/dom.js').Child} note
+   */
+  const row = (id, name, text, bars, note) =>
+    h(
+      'div',
+      { class: 'rung', role: 'listitem', 'data-testid': `ladder-${id}` },
+      h('span', { class: 'rung-name' }, name),
+      h('b', { class: 'numeric' }, text),
+      h('span', { class: 'rung-bar', 'aria-hidden': 'true' }, bars),
+      h('small', { class: 'secondary' }, note),
+    );
+  /** A piece of a bar from one time to another. @param {string} className @param {number} from @param {number} to */
+  const piece = (className, from, to) =>
+    h('i', { class: className, style: { left: percent(from / axis_ps), width: percent((to - from) / axis_ps) } });
+  return card(
+    per === 'step' ? 'One step' : 'One second',
+    { note: 'of a core: what it consists of, and how short it can become', class: 'one-step' },
+    h(
+      'div',
+      { class: 'ladder', role: 'list', 'data-testid': 'ladder' },
+      row(
+        'now',
+        usualStepLink(now_ps, columns, app),
+        time(now_ps),
+        [partsBar(parts, 'ps', 0, axis_ps), partsBar(parts, 'once_ps', now_ps, axis_ps)],
+        once_ps > 0 && !partial ? `+ ${digits(once_ps / unit.ps, SUM_DECIMALS)} once = ${time(mean_ps)}` : '',
+      ),
+      rungs.map((rung) =>
+        row(
+          rung.kind === 'pace' ? (rung.finding ?? rung.kind) : rung.kind,
+          rung.finding ? link(rung.label, () => app.open({ v: '', sel: `fin:${rung.finding}` })) : rung.label,
+          rungTime(rung),
+          [
+            piece('solid', 0, rung.best_ps),
+            rung.worst_ps > rung.best_ps && piece('uncertain', rung.best_ps, Math.min(rung.worst_ps, now_ps)),
+            piece('ghost', Math.min(rung.worst_ps, now_ps), now_ps),
+          ],
+          gainNote(rung, findings),
+        ),
+      ),
+      h(
+        'div',
+        { class: 'rung rung-axis', 'aria-hidden': 'true' },
+        h('span', { class: 'rung-bar' }, tickMarks(axis_ps, unit, 'run-tick')),
+      ),
+    ),
+    sumLine(parts, now_ps, per),
+  );
+
+  /** `221.4 ms`, or `5.0 – 6.7 ms` if it is uncertain. @param {Rung} rung */
+  function rungTime({ best_ps, worst_ps }) {
+    return time(best_ps) === time(worst_ps)
+      ? time(best_ps)
+      : `${digits(best_ps / unit.ps, SUM_DECIMALS)} – ${digits(worst_ps / unit.ps, SUM_DECIMALS)}\u202f${unit.name}`;
+  }
+}
+
+/** `−8.8 % · finding 1` @param {Rung} rung @param {Overview['findings']} findings */
+function gainNote({ gain, gain_at_worst, finding }, findings) {
+  const rank = findings.findIndex(({ id }) => id === finding) + 1;
+  const saved = `${gain - gain_at_worst > 0.0005 ? 'up to ' : ''}−${share(gain)}`;
+  return rank ? `${saved} · finding ${rank}` : saved;
+}
+
+/**
+ * Opens a step of about the usual length in the timeline.
+ * @param {number} now_ps
+ * @param {import('../lib/routes').StepColumns} columns
+ * @param {App} app
+ */
+function usualStepLink(now_ps, { start_ps, duration_ps }, app) {
+  const distances = duration_ps.map((duration) => Math.abs(duration - now_ps));
+  const at = distances.indexOf(Math.min(...distances));
+  return at < 0
+    ? 'now'
+    : link('now', () => app.open(windowLinkState(start_ps[at], start_ps[at] + duration_ps[at])), {
+        title: 'A step of this length in the timeline',
+      });
+}
+
+/**
+ * Parts side by side from an instant on; what happened once is dashed and pale.
+ * @param {StepPart[]} parts
+ * @param {'ps'|'once_ps'} key
+ * @param {number} from_ps @param {number} axis_ps
+ */
+function partsBar(parts, key, from_ps, axis_ps) {
+  const shown = parts.filter((part) => part[key] > 0);
+  const length_ps = total(shown, key);
+  return h(
+    'span',
+    {
+      class: key === 'ps' ? 'stack' : 'stack once',
+      'data-testid': key === 'ps' ? 'one-step' : 'one-step-once',
+      style: { left: percent(from_ps / axis_ps), width: percent(length_ps / axis_ps) },
+    },
+    shown.map((part) => {
+      const [color, texture] = lookOf(part);
+      return h(
+        'span',
+        {
+          class: texture,
+          style: { ...fillColors(color), flex: `${part[key]} 1 0` },
+          title: `${part.label} ${timeText(part[key])}, ${share(part[key] / total(parts, 'ps'))}`,
+        },
+        part[key] / axis_ps > MIN_LABEL_SHARE && part.label,
+      );
+    }),
+  );
+}
+
+/**
+ * The parts in words, which add up to the step as they are printed.
+ * @param {StepPart[]} parts
+ * @param {number} now_ps
+ * @param {OneStep['per']} per
+ */
+function sumLine(parts, now_ps, per) {
+  const unit = unitFor(now_ps);
+  const quantum = unit.ps / 10 ** SUM_DECIMALS;
+  const shown = parts.filter(({ ps }) => ps > 0);
+  const rounded = roundParts(shown.map(({ ps }) => ps), quantum);
+  const text = (/** @type {number} */ quanta) => digits(quanta / 10 ** SUM_DECIMALS, SUM_DECIMALS);
+  const small = shown.filter((_, index) => !rounded[index]);
+  return h(
+    'p',
+    { class: 'legend', 'data-testid': 'one-step-sum' },
+    shown.flatMap((part, index) =>
+      rounded[index] ? [h('span', null, chip(...lookOf(part)), `${part.label} ${text(rounded[index])}`)] : [],
+    ),
+    small.length > 0 && h('span', null, `${small.map(({ label }) => label).join(', ')} ${text(0)}`),
+    h('b', null, `= a usual ${per} ${text(maximum([total(rounded, Number)], 0))}\u202f${unit.name}`),
+  );
+}
