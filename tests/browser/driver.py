@@ -34,6 +34,13 @@ def settle(page: Page | Frame) -> None:
     )
 
 
+def fragment(session: str, state: dict[str, str]) -> str:
+    """The fragment of a link to a session, by default to its timeline."""
+    pairs = {"s": session, "v": "timeline", **state}
+    keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
+    return f"#xla_insights&{keys}"
+
+
 def line_count(text: Locator) -> int:
     """The number of lines of a paragraph."""
     return int(
@@ -86,13 +93,31 @@ class Xi:
 
     def open(self, session: str, wait: bool = True, **state: str) -> None:
         """Opens a session by a link with this state and, if `wait`, waits until it is drawn."""
-        pairs = {"s": session, "v": "timeline", **state}
-        keys = "&".join(f"p.xla_insights.{key}={quote(value, safe='+,:@/')}" for key, value in pairs.items())
         if self.page.url != "about:blank":
             self.page.goto("about:blank")  # a change of the fragment alone would not load the page
-        self.page.goto(f"{self.address}#xla_insights&{keys}")
+        self.page.goto(f"{self.address}{fragment(session, state)}")
         if wait:
             self.ready()
+
+    def follow(self, session: str, **state: str) -> None:
+        """Opens a link to a loaded session within the page, in a quarter of the time that loading the page again takes.
+        What the link does not have stays as it is: such as rows that are unfolded, or a picture as a table."""
+        if self.page.url == "about:blank":
+            self.open(session, True, **state)
+            return
+        # The timeline writes its window into the address after a moment, and may show another one than its address has.
+        # By way of another view, the link is followed in any case.
+        links = [fragment(session, {"v": "compiles"})] if state.get("v", "timeline") == "timeline" else []
+        for link in [*links, fragment(session, state)]:
+            self.page.evaluate(
+                """link => new Promise(done => {
+                    addEventListener('hashchange', () => done(), { once: true });
+                    if (location.hash === link) done();
+                    else location.hash = link;
+                })""",
+                link,
+            )
+        self.ready()
 
     def ready(self) -> None:
         """Waits until the view has data and is drawn."""

@@ -15,8 +15,8 @@ def aligned_label(xi: Xi) -> str:
     return plain_spaces(label)
 
 
-def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     before = {run["name"]: run["start_ps"] for run in xi.slices(row=f"{TPU0}.modules")}
     assert aligned_label(xi) == "60.5 %"
     xi.press("t")
@@ -37,8 +37,8 @@ def test_device_work_is_drawn_under_the_step_that_launched_it(xi: Xi, page: Page
     assert aligned_label(xi) == "60.5 %"
 
 
-def test_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     page.get_by_test_id("align-steps").click()
     xi.idle()
     assert xi.link()["al"] == "1"
@@ -52,8 +52,8 @@ def test_alignment_is_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
     page.wait_for_function("xi.drawn.edges === null")
 
 
-def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     assert xi.drawn("selection")["kind"] == "gap"
@@ -67,9 +67,9 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
         assert "Gaps are hidden while device rows are aligned" in xi.text("live")
 
 
-def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
+def check_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
     # The device works on this step a quarter of a second later, far outside the range loaded for the host.
-    xi.open(case_study, w="600+10", al="1")
+    xi.follow(case_study, w="600+10", al="1")
     page.wait_for_function("xi.drawn.edges !== null")
     op = max(
         (slice_ for slice_ in xi.slices(row=f"{TPU0}.ops") if slice_["count"] == 1),
@@ -82,6 +82,13 @@ def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_stud
     xi.press("f")
     window = xi.drawn("window")
     assert window["start_ps"] < op["start_ps"] < op["end_ps"] < window["end_ps"]
+
+
+def test_aligned_work(xi: Xi, page: Page, case_study: str) -> None:
+    check_device_work_is_drawn_under_the_step_that_launched_it(xi, page, case_study)
+    check_there_are_no_gaps_while_device_rows_are_aligned(xi, page, case_study)
+    check_alignment_is_in_the_link(xi, page, case_study)
+    check_an_aligned_op_is_selected_at_its_own_time(xi, page, case_study)
 
 
 def test_nothing_to_align_is_said(xi: Xi, page: Page, case_study: str) -> None:

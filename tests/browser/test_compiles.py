@@ -19,8 +19,8 @@ def dynamic_shapes() -> str:
     return session_named("torch_xla_dynamic_shapes")
 
 
-def test_programs_show_their_cause_and_frame(xi: Xi, page: Page, dynamic_shapes: str) -> None:
-    xi.open(dynamic_shapes, v="executions")
+def check_programs_show_their_cause_and_frame(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    xi.follow(dynamic_shapes, v="executions")
     causes = page.get_by_test_id("causes-table")
     expect(column(causes, "Cause").first).to_contain_text("torch_xla.sync")
     expect(column(causes, "Where").first).to_contain_text("train.py")
@@ -28,8 +28,8 @@ def test_programs_show_their_cause_and_frame(xi: Xi, page: Page, dynamic_shapes:
     assert column(causes, "Launches").all_inner_texts() == launches
 
 
-def test_compilations_of_a_changing_graph(xi: Xi, page: Page, dynamic_shapes: str) -> None:
-    xi.open(dynamic_shapes, v="compiles")
+def check_compilations_of_a_changing_graph(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    xi.follow(dynamic_shapes, v="compiles")
     cells, table = page.get_by_test_id("compile-cell"), page.get_by_test_id("compile-list")
     rows = table.locator("tbody tr")
     assert cells.count() == rows.count() > 0
@@ -59,8 +59,8 @@ def test_a_link_of_an_earlier_version_selects_its_compilation(xi: Xi, page: Page
     expect(cell).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, dynamic_shapes: str) -> None:
-    xi.open(dynamic_shapes, v="compiles")
+def check_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    xi.follow(dynamic_shapes, v="compiles")
     diff = page.get_by_test_id("compile-diff")
     expect(diff.locator("tbody tr").first).to_have_text("12s64[4,16]s64[4,24]")
     expect(diff).to_contain_text("2 of 20 parameters differ from SyncTensorsGraph.603(0).")
@@ -99,18 +99,25 @@ def test_graphs_that_the_server_leaves_out_are_counted(xi: Xi, page: Page, dynam
     expect(note.get_by_role("button", name="Show all")).to_have_count(0)
 
 
-def test_counts_of_the_metrics_report_and_of_the_trace(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+def check_counts_of_the_metrics_report_and_of_the_trace(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     demo = Path(__file__).parents[2] / "demo_logs" / "torch_xla_dynamic_shapes"
     match = re.search(
         r"Metric: ExecuteTime\n  TotalSamples: (\d+)", (demo / "metrics_report.txt").read_text("utf-8")
     )
     launches = sum(row["launches"] for row in load(str(demo)).report()["executions"])
-    xi.open(dynamic_shapes, v="compiles")
+    xi.follow(dynamic_shapes, v="compiles")
     table = page.get_by_test_id("metrics-table")
     assert match is not None
     assert column(table, "Report").nth(1).inner_text() == match[1]
     assert column(table, "Trace").nth(1).inner_text() == str(launches)
     expect(table.locator("xpath=following::p[1]")).to_contain_text("No operator ran on the CPU.")
+
+
+def test_a_changing_graph(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+    check_programs_show_their_cause_and_frame(xi, page, dynamic_shapes)
+    check_compilations_of_a_changing_graph(xi, page, dynamic_shapes)
+    check_a_compilation_shows_what_is_new_and_its_idle_time(xi, page, dynamic_shapes)
+    check_counts_of_the_metrics_report_and_of_the_trace(xi, page, dynamic_shapes)
 
 
 def test_counts_that_torch_compile_cleared_are_not_shown_as_zero(xi: Xi, page: Page) -> None:

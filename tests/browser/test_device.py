@@ -21,13 +21,6 @@ def demo() -> str:
     return session_named("synthetic_transformer")
 
 
-@pytest.fixture
-def xi(xi: Xi, demo: str) -> Xi:
-    """The page with the view just opened."""
-    xi.open(demo, v="device")
-    return xi
-
-
 def own_times(xi: Xi) -> dict[str, float]:
     """Printed times of the tree's leaves, by their keys."""
     rows = xi.page.get_by_test_id("device-tree").locator("tbody tr:not([aria-expanded])").all()
@@ -46,7 +39,8 @@ def point(xi: Xi, op: str) -> tuple[float, float]:
     return box["x"] + dot["x"], box["y"] + dot["y"]
 
 
-def test_the_verdict_and_the_figures(xi: Xi) -> None:
+def check_the_verdict_and_the_figures(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     assert xi.text("device-verdict") == (
         "attention takes 38.0 % of the step’s op time at 16.8 % of peak FLOP/s and 48.1 % of HBM bandwidth: "
         "bound by memory. fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
@@ -59,7 +53,8 @@ def test_the_verdict_and_the_figures(xi: Xi) -> None:
     expect(xi.page.get_by_test_id("device-step")).to_have_value("1202")
 
 
-def test_the_tree_adds_up(xi: Xi) -> None:
+def check_the_tree_adds_up(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     from synthetic import transformer
 
     true_times = {path or "/": time / MS for path, time in transformer.truth().own_ps.items()}
@@ -76,7 +71,8 @@ def test_the_tree_adds_up(xi: Xi) -> None:
     assert "cost_estimate" in xi.text("device-unknown")
 
 
-def test_each_op_with_flops_and_bytes_has_a_dot_and_labels_do_not_overlap(xi: Xi, demo: str) -> None:
+def check_each_op_with_flops_and_bytes_has_a_dot_and_labels_do_not_overlap(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     ops = xi.document("device", demo)["ops"]
     drawable = [
         name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
@@ -95,7 +91,14 @@ def test_each_op_with_flops_and_bytes_has_a_dot_and_labels_do_not_overlap(xi: Xi
     assert axes["y"][0] == -1
 
 
-def test_the_pointer_on_a_dot_highlights_and_selects_its_row(xi: Xi) -> None:
+def test_what_a_step_is_busy_with(xi: Xi, demo: str) -> None:
+    check_the_verdict_and_the_figures(xi, demo)
+    check_the_tree_adds_up(xi, demo)
+    check_each_op_with_flops_and_bytes_has_a_dot_and_labels_do_not_overlap(xi, demo)
+
+
+def check_the_pointer_on_a_dot_highlights_and_selects_its_row(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     page = xi.page
     page.mouse.move(*point(xi, "dot.310"))
     expect(page.locator("tr.highlighted td").first).to_have_text("dot.310")
@@ -106,7 +109,8 @@ def test_the_pointer_on_a_dot_highlights_and_selects_its_row(xi: Xi) -> None:
     expect(page.locator("tr[aria-selected=true][data-testid=op-row] td").first).to_have_text("dot.310")
 
 
-def test_keys_move_between_dots_and_open_the_timeline(xi: Xi) -> None:
+def check_keys_move_between_dots_and_open_the_timeline(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     xi.page.get_by_test_id("roofline").focus()
     for key, op in (("ArrowRight", "dot.417"), ("ArrowLeft", "fusion.1042"), ("Home", "dot.411")):
         xi.press(key)
@@ -119,7 +123,8 @@ def test_keys_move_between_dots_and_open_the_timeline(xi: Xi) -> None:
     assert xi.drawn("selection")["name"] == "dot.411"
 
 
-def test_escape_keeps_the_focus_in_the_picture(xi: Xi) -> None:
+def check_escape_keeps_the_focus_in_the_picture(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     roofline = xi.page.get_by_test_id("roofline")
     roofline.focus()
     xi.press("ArrowRight")
@@ -129,7 +134,14 @@ def test_escape_keeps_the_focus_in_the_picture(xi: Xi) -> None:
     expect(roofline).to_be_focused()
 
 
-def test_an_annotation_filters_ops_and_picture(xi: Xi) -> None:
+def test_dots_by_pointer_and_keys(xi: Xi, demo: str) -> None:
+    check_the_pointer_on_a_dot_highlights_and_selects_its_row(xi, demo)
+    check_escape_keeps_the_focus_in_the_picture(xi, demo)
+    check_keys_move_between_dots_and_open_the_timeline(xi, demo)
+
+
+def check_an_annotation_filters_ops_and_picture(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     xi.page.locator(f"[data-key='{ATTENTION}'] td").first.click()
     xi.idle()
     assert xi.link()["an"] == ATTENTION
@@ -147,7 +159,8 @@ def test_an_annotation_filters_ops_and_picture(xi: Xi) -> None:
     assert not any(dot["faint"] for dot in xi.drawn("dots"))
 
 
-def test_ops_are_found_by_file_and_bound(xi: Xi) -> None:
+def check_ops_are_found_by_file_and_bound(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     xi.press("/")
     xi.page.keyboard.type("adamw")
     xi.idle()
@@ -159,7 +172,8 @@ def test_ops_are_found_by_file_and_bound(xi: Xi) -> None:
     assert xi.link()["f"] == "bound:link"
 
 
-def test_the_rest_is_one_row_that_opens(xi: Xi) -> None:
+def check_the_rest_is_one_row_that_opens(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     table = xi.page.get_by_test_id("op-table")
     assert len(ops_listed(xi)) == 12
     rest = xi.page.get_by_test_id("op-rest")
@@ -195,7 +209,8 @@ def test_ops_that_the_first_answer_omits_are_requested(xi: Xi, case_study: str) 
     assert last in ops_listed(xi)
 
 
-def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
+def check_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     page = xi.page
     xi.press("Shift+Period")
     expect(page.get_by_test_id("device-pick")).to_have_value("0.1")
@@ -214,13 +229,21 @@ def test_other_devices_steps_and_categories(xi: Xi, demo: str) -> None:
     assert xi.link()["f"] == "cat:loop fusion"
 
 
+def test_choosing_ops_devices_and_steps(xi: Xi, demo: str) -> None:
+    check_the_rest_is_one_row_that_opens(xi, demo)
+    check_an_annotation_filters_ops_and_picture(xi, demo)
+    check_ops_are_found_by_file_and_bound(xi, demo)
+    check_other_devices_steps_and_categories(xi, demo)
+
+
 def test_a_mean_of_one_step_is_the_chosen_one(xi: Xi) -> None:
     xi.open(session_named("synthetic_dynamo_issue_lazy"), v="device", st="mean")
     expect(xi.page.get_by_test_id("device-step")).to_have_value("mean")
     expect(xi.page.get_by_test_id("kpi-work")).to_contain_text("mean of 1")
 
 
-def test_the_user_sets_the_peaks(xi: Xi) -> None:
+def check_the_user_sets_the_peaks(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     page = xi.page
     page.get_by_test_id("peaks-change").click()
     expect(page.get_by_test_id("peak-flops")).to_have_value("918")
@@ -237,7 +260,8 @@ def test_the_user_sets_the_peaks(xi: Xi) -> None:
     assert xi.text("kpi-mfu").startswith("32.1 %")
 
 
-def test_a_row_leads_to_its_source_and_its_longest_run(xi: Xi) -> None:
+def check_a_row_leads_to_its_source_and_its_longest_run(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="device")
     row = xi.page.get_by_test_id("op-row").filter(has_text="fusion.1042")
     row.get_by_test_id("op-source").click()
     copied = xi.page.evaluate("navigator.clipboard.readText()")
@@ -251,8 +275,8 @@ def test_a_row_leads_to_its_source_and_its_longest_run(xi: Xi) -> None:
     assert xi.link()["v"] == "device"
 
 
-def test_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
-    xi.open(demo, v="overview")
+def check_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
+    xi.follow(demo, v="overview")
     xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
     xi.ready()
     expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
@@ -262,6 +286,12 @@ def test_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
         f"device-ann-{ATTENTION}",
         "op-row",
     ]
+
+
+def test_peaks_and_a_row_s_links(xi: Xi, demo: str) -> None:
+    check_the_user_sets_the_peaks(xi, demo)
+    check_a_row_leads_to_its_source_and_its_longest_run(xi, demo)
+    check_a_finding_leads_to_its_annotation_and_op(xi, demo)
 
 
 def test_without_flops_only_times_are_shown(xi: Xi) -> None:

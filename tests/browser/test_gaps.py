@@ -10,8 +10,8 @@ from browser.tables import column, ps
 from playwright.sync_api import Page, Route, expect
 
 
-def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline", w="520+380")
+def check_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="timeline", w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     gaps = xi.slices(row="h0.d0.gaps")
     gap = min(gaps, key=lambda gap: abs(gap["start_ps"] - 715_000_000_000))
@@ -34,8 +34,8 @@ def test_a_gap_has_its_parts_and_its_chain(xi: Xi, page: Page, case_study: str) 
     expect(page.get_by_test_id("gap-parts")).not_to_contain_text("Driving thread, by class")
 
 
-def test_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline", w="520+380")
+def check_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="timeline", w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     expect(page.get_by_test_id("gap-chain")).to_be_visible()
@@ -49,8 +49,8 @@ def test_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi: Xi, page: Page
     assert xi.drawn("selection")["name"] == "StepMarker"
 
 
-def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline")
+def check_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="timeline")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     starts = []
     for _ in range(3):
@@ -66,8 +66,8 @@ def test_brackets_step_through_the_gaps_of_one_device(xi: Xi, page: Page, case_s
     assert xi.drawn("selection")["start_ps"] == starts[1][1]
 
 
-def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="timeline")
+def check_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="timeline")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     page.get_by_test_id("gap-copy").click()
@@ -77,6 +77,13 @@ def test_a_gap_copies_as_text(xi: Xi, page: Page, case_study: str) -> None:
     assert not set("\u202f\u00a0\u2212") & set(text), "numbers are copied with plain spaces and minus signs"
     assert "IR tracing" in text
     assert "1. +" in text
+
+
+def test_gaps_of_the_timeline(xi: Xi, page: Page, case_study: str) -> None:
+    check_a_gap_has_its_parts_and_its_chain(xi, page, case_study)
+    check_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi, page, case_study)
+    check_brackets_step_through_the_gaps_of_one_device(xi, page, case_study)
+    check_a_gap_copies_as_text(xi, page, case_study)
 
 
 def test_a_linked_gap_that_does_not_exist_is_reported(xi: Xi, page: Page, baseline: str) -> None:

@@ -22,8 +22,8 @@ def demo() -> str:
     return session_named("synthetic_pod_16_hosts")
 
 
-def test_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     hosts_document = xi.document("hosts", demo)
     assert plain_spaces("".join(hosts_document["verdict"]["text"])) in xi.text("hosts-verdict")
     assert page.get_by_test_id("hosts-verdict").locator("b").first.inner_text() == LATE
@@ -32,8 +32,8 @@ def test_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, de
     expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts16")
 
 
-def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     hosts_document = xi.document("hosts", demo)
     rows = xi.drawn("rows")
     assert [row["hosts"][0] for row in rows] == hosts_document["order"]
@@ -52,8 +52,8 @@ def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: 
     assert ps(column(table, "Late")) == [time * US for time in hosts_document["late_us"][5]]
 
 
-def test_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     assert xi.drawn("arrival")
     page.get_by_test_id("heat-step-time").click()
     assert not xi.drawn("arrival")
@@ -72,8 +72,8 @@ def _step_times(hosts_document: dict[str, Any]) -> list[list[int]]:
     ]
 
 
-def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     xi.page.mouse.click(*cell_point(xi, 2, 3))
     xi.idle()
     assert {key: xi.link()[key] for key in ("hs", "st")} == {"hs": "t1v-n-7f-w-2", "st": "1207"}
@@ -103,8 +103,8 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
     assert "st" not in xi.link()
 
 
-def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     card = page.get_by_test_id("host-difference")
     times, differences = (ps(column(card, head)) for head in ("w-5", "Difference"))
     sums = ps(card.locator("tfoot [data-ps]"))
@@ -121,8 +121,15 @@ def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> 
     expect(page.get_by_test_id("host-difference-select")).to_be_focused()
 
 
-def test_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def test_the_hosts_of_a_session(xi: Xi, page: Page, demo: str) -> None:
+    check_the_verdict_and_its_figures_come_from_the_server(xi, page, demo)
+    check_step_time_shows_which_steps_are_slow(xi, page, demo)
+    check_the_difference_adds_up_to_both_steps(xi, page, demo)
+    check_every_host_has_a_row_and_every_step_a_column(xi, page, demo)
+
+
+def check_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     heat = page.get_by_test_id("heat-canvas")
     heat.focus()
     expect(heat).to_have_attribute("aria-activedescendant", "heat-row-5")
@@ -142,8 +149,8 @@ def test_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
     assert xi.link()["v"] == "timeline"
 
 
-def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     hosts_document = xi.document("hosts", demo)
     page.mouse.dblclick(*cell_point(xi, 5, 4))
     page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
@@ -166,8 +173,8 @@ def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, pa
     assert "t1v-n-7f-w-0" not in labels
 
 
-def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     xi.drag(cell_point(xi, 5, 2), cell_point(xi, 5, 5))
     assert xi.link()["st"] == "1206-1209"
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
@@ -192,8 +199,15 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text("In steps 1206 – 1209 ")
 
 
-def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def test_the_heat_map_by_pointer_and_keys(xi: Xi, page: Page, demo: str) -> None:
+    check_a_cell_selects_its_host_and_step(xi, page, demo)
+    check_dragging_over_columns_selects_steps_for_all_hosts(xi, page, demo)
+    check_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi, page, demo)
+    check_keys_move_in_the_heat_map(xi, page, demo)
+
+
+def check_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     hosts_document = xi.document("hosts", demo)
     table = page.get_by_test_id("hosts-table")
     never_last = [host for host, last in enumerate(hosts_document["hosts"]["last_count"]) if not last]
@@ -216,8 +230,8 @@ def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Pa
     expect(rest.get_by_role("button")).to_have_attribute("aria-expanded", "true")
 
 
-def test_hosts_are_found_by_number_and_filter(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_hosts_are_found_by_number_and_filter(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     rows = page.get_by_test_id("hosts-table").locator("tbody tr[data-index]")
     page.keyboard.press("/")
     search = page.get_by_test_id("hosts-search")
@@ -235,8 +249,8 @@ def test_hosts_are_found_by_number_and_filter(xi: Xi, page: Page, demo: str) -> 
     expect(rows).to_have_count(xi.document("hosts", demo)["hosts"]["last_count"].count(0))
 
 
-def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     row = page.get_by_test_id("host-row-5")
     expect(row).to_have_attribute("aria-selected", "true")
     row.focus()
@@ -248,8 +262,8 @@ def test_rows_of_the_table_select_by_keys(xi: Xi, page: Page, demo: str) -> None
     expect(page.get_by_test_id(f"host-row-{second}")).to_be_focused()
 
 
-def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="hosts")
+def check_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="hosts")
     with page.expect_download() as download:
         page.get_by_test_id("export-csv").click()
     with open(download.value.path(), newline="") as file:
@@ -261,8 +275,15 @@ def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> No
     assert late == hosts_document["late_us"][5]
 
 
-def test_the_picker_accepts_numbers_and_ranges(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="overview")
+def test_the_table_of_hosts(xi: Xi, page: Page, demo: str) -> None:
+    check_the_export_has_every_host_and_step(xi, page, demo)
+    check_rows_of_the_table_select_by_keys(xi, page, demo)
+    check_the_table_adds_up_and_folds_hosts_that_were_never_last(xi, page, demo)
+    check_hosts_are_found_by_number_and_filter(xi, page, demo)
+
+
+def check_the_picker_accepts_numbers_and_ranges(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="overview")
     button = page.get_by_test_id("host-select")
     expect(button).to_have_text("16 of 16")
     picker = open_picker(xi)
@@ -290,8 +311,8 @@ def _hosts_of(text: str) -> list[int]:
     return [host for ends in ranges for host in range(ends[0], ends[-1] + 1)]
 
 
-def test_slowest_and_median_in_a_link_mean_hosts_of_the_session(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="overview", h="slowest,median")
+def check_slowest_and_median_in_a_link_mean_hosts_of_the_session(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="overview", h="slowest,median")
     button = page.get_by_test_id("host-select")
     expect(button).to_have_text("2 of 16: w-3, w-5")
     open_picker(xi)
@@ -326,8 +347,14 @@ def test_in_narrow_windows_the_difference_is_below_the_heat_map(xi: Xi, page: Pa
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
 
 
-def test_digits_open_hosts_and_compare(xi: Xi, page: Page, demo: str) -> None:
-    xi.open(demo, v="overview")
+def check_digits_open_hosts_and_compare(xi: Xi, page: Page, demo: str) -> None:
+    xi.follow(demo, v="overview")
     for digit, view in (("7", "hosts"), ("9", "compare")):
         xi.press(digit)
         expect(page.get_by_test_id(f"tab-{view}")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_picker(xi: Xi, page: Page, demo: str) -> None:
+    check_the_picker_accepts_numbers_and_ranges(xi, page, demo)
+    check_slowest_and_median_in_a_link_mean_hosts_of_the_session(xi, page, demo)
+    check_digits_open_hosts_and_compare(xi, page, demo)

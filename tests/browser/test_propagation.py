@@ -29,8 +29,8 @@ def runs(page: Page) -> Locator:
     return page.get_by_role("group", name="Runs of phases on the device").get_by_role("button")
 
 
-def test_coverage_and_the_tree_add_up_to_all_ops(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def check_coverage_and_the_tree_add_up_to_all_ops(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
     parts = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
     assert sum(parts) == 170_457_000_000
@@ -62,8 +62,8 @@ def test_coverage_and_the_tree_add_up_to_all_ops(xi: Xi, page: Page, case_study:
     expect(tree.locator("th", has_text="Launches")).to_be_visible()
 
 
-def test_arrow_keys_move_in_the_tree(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def check_arrow_keys_move_in_the_tree(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     page.get_by_test_id("annotation-Training_Step").focus()
     xi.press("ArrowDown")
     xi.press("ArrowDown")
@@ -83,10 +83,10 @@ def test_arrow_keys_move_in_the_tree(xi: Xi, page: Page, case_study: str) -> Non
     assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 88_200_000_000
 
 
-def test_ribbons_mark_runs_out_of_order_and_tree_rows_highlight_them(
+def check_ribbons_mark_runs_out_of_order_and_tree_rows_highlight_them(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+    xi.follow(case_study, v="propagation", st="1206")
     expect(page.locator(".ribbon")).to_have_count(11)
     expect(page.locator(".ribbon.inverted")).to_have_count(5)
     expect(page.locator(".ribbon.inverted .hatched")).to_have_count(5)
@@ -111,8 +111,8 @@ def test_ribbons_mark_runs_out_of_order_and_tree_rows_highlight_them(
     expect(page.locator(".ribbon.on")).to_have_count(0)
 
 
-def test_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def check_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     runs(page).nth(0).focus()
     xi.press("ArrowRight")
     xi.press("ArrowRight")
@@ -130,8 +130,8 @@ def test_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
     assert (selection["start_ps"], selection["end_ps"]) == (787_564_287_000, 796_087_287_000)
 
 
-def test_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def check_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     lost = page.get_by_test_id("lost-table")
     assert column(lost, "Reason").all_text_contents() == ["no ops of its own", "autograd thread"]
     expect(lost).to_contain_text("module backward hooks")
@@ -157,10 +157,10 @@ def test_advice_for_several_lost_annotations_stands_once_whatever_their_order(
     expect(column(lost, "Remedy").first).to_have_text(f"as for {first}")
 
 
-def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
+def check_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="timeline", w="700+300")
+    xi.follow(case_study, v="timeline", w="700+300")
     page.wait_for_function("xi.drawn.rows.some((row) => row.kind === 'scopes')")
     rows = [row for row in xi.drawn("rows") if row["kind"] == "scopes"]
     assert {row["depth"] for row in rows} == {0, 1, 2}
@@ -191,8 +191,15 @@ def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     assert xi.slices(row="h0.ann", depth=1, name="backward", start_ps=selection["start_ps"])
 
 
-def test_another_step_and_device(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def test_selections_of_a_step(xi: Xi, page: Page, case_study: str) -> None:
+    check_a_lost_annotation_has_a_reason_and_advice(xi, page, case_study)
+    check_a_run_selects_its_window(xi, page, case_study)
+    check_arrow_keys_move_in_the_tree(xi, page, case_study)
+    check_selections_of_phases_and_runs_follow_to_the_timeline_and_back(xi, page, case_study)
+
+
+def check_another_step_and_device(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     page.get_by_test_id("propagation-step").select_option("1209")
     xi.ready()
     expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:0")
@@ -205,10 +212,10 @@ def test_another_step_and_device(xi: Xi, page: Page, case_study: str) -> None:
     expect(page.get_by_test_id("view-propagation")).to_contain_text("step 1209, TPU:3")
 
 
-def test_back_undoes_the_choice_of_a_step_a_device_and_an_annotation(
+def check_back_undoes_the_choice_of_a_step_a_device_and_an_annotation(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="propagation")
+    xi.follow(case_study, v="propagation")
     step, device = page.get_by_test_id("propagation-step"), page.get_by_test_id("propagation-device")
     first_step, first_device = step.input_value(), device.input_value()
     step.select_option("1206")
@@ -228,8 +235,13 @@ def test_back_undoes_the_choice_of_a_step_a_device_and_an_annotation(
     assert step.input_value() == first_step != "1206"
 
 
-def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline, v="propagation")
+def test_choosing_a_step_and_a_device(xi: Xi, page: Page, case_study: str) -> None:
+    check_another_step_and_device(xi, page, case_study)
+    check_back_undoes_the_choice_of_a_step_a_device_and_an_annotation(xi, page, case_study)
+
+
+def check_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -> None:
+    xi.follow(baseline, v="propagation")
     table = page.get_by_test_id("source-table")
     whole = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
     assert sum(ps(column(table, "Time"))) == sum(whole)
@@ -241,8 +253,8 @@ def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -
     assert selected_rows(page) == [f"{FORWARD}/mlp"]
 
 
-def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline, v="propagation")
+def check_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
+    xi.follow(baseline, v="propagation")
     names = {re.sub(r":.*", "", run.get_attribute("title") or "") for run in runs(page).all()}
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
     mixed = page.get_by_test_id("shared-ops-table")
@@ -269,8 +281,13 @@ def test_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: s
     )
 
 
-def test_nothing_is_cut_off(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="propagation", st="1206")
+def test_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
+    check_phases_and_shared_ops_of_a_real_capture(xi, page, baseline)
+    check_lines_lead_to_annotations_and_back(xi, page, baseline)
+
+
+def check_nothing_is_cut_off(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="propagation", st="1206")
     for width in (1440, 1000):
         page.set_viewport_size({"width": width, "height": 900})
         xi.idle()
@@ -282,6 +299,12 @@ def test_nothing_is_cut_off(xi: Xi, page: Page, case_study: str) -> None:
             assert box is not None
             assert strip["x"] <= box["x"]
             assert box["x"] + box["width"] <= strip["x"] + strip["width"] + 1
+
+
+def test_sums_and_ribbons_of_a_step(xi: Xi, page: Page, case_study: str) -> None:
+    check_coverage_and_the_tree_add_up_to_all_ops(xi, page, case_study)
+    check_ribbons_mark_runs_out_of_order_and_tree_rows_highlight_them(xi, page, case_study)
+    check_nothing_is_cut_off(xi, page, case_study)
 
 
 def test_a_stale_link_shows_what_still_exists(xi: Xi, page: Page, case_study: str) -> None:

@@ -13,8 +13,8 @@ from playwright.sync_api import Page, Route, expect
 MS = 10**9
 
 
-def test_the_order_of_rows(xi: Xi, case_study: str) -> None:
-    xi.open(case_study)
+def check_the_order_of_rows(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study)
     kinds = list(dict.fromkeys(row["kind"] for row in xi.drawn("rows")))
     assert kinds[:4] == ["steps", "annotations", "classes", "thread"]
     assert kinds.index("more") < kinds.index("modules") < kinds.index("device")
@@ -32,21 +32,21 @@ def test_rows_that_arrive_before_the_first_frame_are_drawn(xi: Xi, page: Page, c
     assert {"gaps", "scopes"} <= {row["kind"] for row in xi.drawn("rows")}
 
 
-def test_classes_cover_the_window(xi: Xi, case_study: str) -> None:
-    xi.open(case_study, w="700+100")
+def check_classes_cover_the_window(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study, w="700+100")
     classes = xi.slices(row="h0.classes")
     assert all(a["end_ps"] == b["start_ps"] for a, b in pairwise(classes))
     assert classes[0]["start_ps"] <= 700 * MS
     assert classes[-1]["end_ps"] >= 800 * MS
 
 
-def test_steps_are_numbered(xi: Xi, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_steps_are_numbered(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     assert [step["name"] for step in xi.slices(row="h0.steps")] == ["1205", "1206", "1207"]
 
 
-def test_a_click_selects_an_event_and_a_link_brings_it_back(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_a_click_selects_an_event_and_a_link_brings_it_back(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     marker = xi.slices(name="StepMarker")[-1]
     xi.click(marker)
     expect(page.get_by_test_id("selection-panel").get_by_role("heading", name="StepMarker")).to_be_visible()
@@ -60,8 +60,8 @@ def test_a_click_selects_an_event_and_a_link_brings_it_back(xi: Xi, page: Page, 
     assert xi.drawn("window") == {"start_ps": 520 * MS, "end_ps": 900 * MS}
 
 
-def test_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="700+100")
+def check_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="700+100")
     box = xi.canvas_box()
     xi.drag((box["x"] + 400, box["y"] + 60), (box["x"] + 900, box["y"] + 90))
     selection = xi.drawn("selection")
@@ -79,8 +79,8 @@ def test_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
     assert round(sum(float(cell) for cell in cells), 3) == float(total or "")
 
 
-def test_the_ops_of_a_window_add_up(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="1000+100", sel="win:1010+50")
+def check_the_ops_of_a_window_add_up(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="1000+100", sel="win:1010+50")
     table = "[data-testid=window-ops]"
     ops = ps(page.locator(f"{table} tbody td[data-ps]"))
     assert sum(ops) == ps(page.locator(f"{table} tfoot [data-ps]"))[0]
@@ -88,16 +88,22 @@ def test_the_ops_of_a_window_add_up(xi: Xi, page: Page, case_study: str) -> None
     assert round(sum(shown), 3) == float(page.locator(f"{table} tfoot [data-ps]").text_content() or "")
 
 
-def test_a_selected_event_is_never_folded_away(xi: Xi, case_study: str) -> None:
-    xi.open(case_study)
+def check_a_selected_event_is_never_folded_away(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study)
     xi.search("TensorCollectionBarrier")
     selection = xi.drawn("selection")
     assert selection["depth"] > 4
     assert xi.slices(row=selection["row"], depth=selection["depth"], start_ps=selection["start_ps"])
 
 
-def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def test_what_a_selection_shows(xi: Xi, page: Page, case_study: str) -> None:
+    check_a_selected_window_adds_up(xi, page, case_study)
+    check_the_ops_of_a_window_add_up(xi, page, case_study)
+    check_a_selected_event_is_never_folded_away(xi, case_study)
+
+
+def check_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     page.wait_for_selector("[data-testid=gap-index]:visible")
     gaps = xi.slices(row="h0.d0.gaps")
 
@@ -120,8 +126,8 @@ def test_the_strip_has_gaps_in_the_colour_of_their_cause(xi: Xi, page: Page, cas
     assert max(color(tracing["x"] - 10)) - min(color(tracing["x"] - 10)) < 10
 
 
-def test_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def check_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     more = next(row for row in xi.drawn("rows") if row["kind"] == "more")
     box = xi.canvas_box()
     page.mouse.click(box["x"] + 60, box["y"] + more["y"] + more["h"] / 2)
@@ -133,10 +139,15 @@ def test_folding_is_remembered_in_the_link(xi: Xi, page: Page, case_study: str) 
     assert [row["id"] for row in xi.drawn("rows")] == [row["id"] for row in opened]
 
 
-def test_merged_slices_separate_when_zoomed_and_count_their_events(
+def test_a_loaded_link_brings_selection_and_folds_back(xi: Xi, page: Page, case_study: str) -> None:
+    check_a_click_selects_an_event_and_a_link_brings_it_back(xi, page, case_study)
+    check_folding_is_remembered_in_the_link(xi, page, case_study)
+
+
+def check_merged_slices_separate_when_zoomed_and_count_their_events(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, w="520+380")
+    xi.follow(case_study, w="520+380")
     merged = max(
         (slice_ for slice_ in xi.drawn("slices") if slice_["count"] > 2 and slice_["w"] > 8),
         key=lambda slice_: slice_["count"],
@@ -151,6 +162,14 @@ def test_merged_slices_separate_when_zoomed_and_count_their_events(
     assert window["start_ps"] <= merged["start_ps"] < merged["end_ps"] <= window["end_ps"]
     assert window["end_ps"] - window["start_ps"] < 1.1 * length_ps
     assert max(slice_["count"] for slice_ in xi.slices(row=merged["row"])) < merged["count"]
+
+
+def test_what_the_timeline_draws(xi: Xi, case_study: str, page: Page) -> None:
+    check_the_order_of_rows(xi, case_study)
+    check_steps_are_numbered(xi, case_study)
+    check_classes_cover_the_window(xi, case_study)
+    check_the_strip_has_gaps_in_the_colour_of_their_cause(xi, page, case_study)
+    check_merged_slices_separate_when_zoomed_and_count_their_events(xi, page, case_study)
 
 
 def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(

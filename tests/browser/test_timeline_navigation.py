@@ -14,8 +14,8 @@ SESSION_PS = 3_140_614_898_000
 """The length of the case study."""
 
 
-def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> None:
-    xi.open(case_study, w="700+100", sel="win:740+20")
+def check_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study, w="700+100", sel="win:740+20")
     box = xi.canvas_box()
     selected = xi.drawn("selection")
     edge = box["x"] + LABELS_WIDTH + (box["width"] - LABELS_WIDTH) * 0.6
@@ -25,8 +25,8 @@ def test_edges_of_a_selected_window_can_be_moved(xi: Xi, case_study: str) -> Non
     assert moved["end_ps"] > selected["end_ps"] + 5 * MS
 
 
-def test_search_steps_through_its_hits(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def check_search_steps_through_its_hits(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     xi.search("Training_Step")
     count = page.get_by_test_id("search-count")
     expect(count).to_contain_text("1 of")
@@ -56,8 +56,8 @@ def test_enter_waits_for_a_pending_search(xi: Xi, page: Page, case_study: str) -
     assert xi.drawn("selection")["name"] == "StepMarker"
 
 
-def test_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
-    xi.open(case_study)
+def check_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study)
     whole = xi.drawn("window")
     xi.press("w")
     near = xi.drawn("window")
@@ -68,8 +68,8 @@ def test_zoom_and_pan_by_keys(xi: Xi, case_study: str) -> None:
     assert xi.drawn("window") == whole
 
 
-def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="500+400")
+def check_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="500+400")
     xi.press("g")
     page.keyboard.type("1500.5")
     xi.press("Enter")
@@ -85,8 +85,10 @@ def test_going_to_a_time_and_framing_the_selection(xi: Xi, page: Page, case_stud
     assert page.get_by_test_id("flows-toggle").get_attribute("aria-pressed") == "false"
 
 
-def test_a_text_that_is_no_time_is_reported_and_can_be_corrected(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="500+400")
+def check_a_text_that_is_no_time_is_reported_and_can_be_corrected(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.follow(case_study, w="500+400")
     xi.press("g")
     page.keyboard.type("soon")
     xi.press("Enter")
@@ -125,8 +127,8 @@ def test_zooming_back_out_requests_no_data(xi: Xi, page: Page, case_study: str) 
     assert xi.slices(row="h0.steps")[0]["name"] == "1204"
 
 
-def test_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="500+400")
+def check_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="500+400")
     box = xi.canvas_box()
     quarter_x = box["x"] + LABELS_WIDTH + (box["width"] - LABELS_WIDTH) * 0.25
     page.mouse.move(quarter_x, box["y"] + 150)
@@ -139,8 +141,8 @@ def test_zoom_at_the_pointer_keeps_its_time(xi: Xi, page: Page, case_study: str)
     assert window["end_ps"] - window["start_ps"] == pytest.approx(400 * MS / 1.5)
 
 
-def test_dragging_the_ruler_pans(xi: Xi, case_study: str) -> None:
-    xi.open(case_study, w="500+400")
+def check_dragging_the_ruler_pans(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study, w="500+400")
     box = xi.canvas_box()
     xi.drag((box["x"] + 800, box["y"] + 8), (box["x"] + 500, box["y"] + 8))
     window = xi.drawn("window")
@@ -149,8 +151,8 @@ def test_dragging_the_ruler_pans(xi: Xi, case_study: str) -> None:
     assert xi.drawn("selection") is None
 
 
-def test_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def check_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     box = page.get_by_test_id("overview-strip").bounding_box()
     assert box is not None
     xi.drag((box["x"] + 500, box["y"] + 20), (box["x"] + 700, box["y"] + 20))
@@ -159,8 +161,15 @@ def test_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> None
     assert window["end_ps"] - window["start_ps"] == pytest.approx(share * SESSION_PS, rel=0.02)
 
 
-def test_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def test_moving_by_pointer(xi: Xi, case_study: str, page: Page) -> None:
+    check_edges_of_a_selected_window_can_be_moved(xi, case_study)
+    check_zoom_at_the_pointer_keeps_its_time(xi, page, case_study)
+    check_dragging_the_ruler_pans(xi, case_study)
+    check_the_strip_moves_the_window(xi, page, case_study)
+
+
+def check_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     page.get_by_test_id("timeline-canvas").focus()
     xi.press("ArrowRight")
     assert xi.drawn("cursor")["row"] == "h0.steps"
@@ -174,8 +183,8 @@ def test_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: 
     assert xi.drawn("selection")["name"] == "Training_Step"
 
 
-def test_arrows_move_beyond_the_loaded_range(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="600+0.5")
+def check_arrows_move_beyond_the_loaded_range(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="600+0.5")
     page.get_by_test_id("timeline-canvas").focus()
     for _ in range(2):
         xi.press("ArrowRight")
@@ -185,8 +194,8 @@ def test_arrows_move_beyond_the_loaded_range(xi: Xi, page: Page, case_study: str
     assert window["start_ps"] <= (selection["start_ps"] + selection["end_ps"]) / 2 <= window["end_ps"]
 
 
-def test_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     xi.click(xi.slices(row="h0.steps", name="1206")[0])
     xi.press(".")
     assert xi.drawn("selection")["name"] == "1207"
@@ -200,8 +209,8 @@ def test_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
     assert xi.drawn("selection")["start_ps"] == start_ps
 
 
-def test_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     steps = xi.slices(row="h0.steps")
     xi.click(steps[1])
     xi.click(steps[2])
@@ -211,10 +220,10 @@ def test_back_undoes_a_selection(xi: Xi, page: Page, case_study: str) -> None:
     page.wait_for_function("xi.drawn.selection === null")
 
 
-def test_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
+def check_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study)
+    xi.follow(case_study)
     title = page.locator("#panel-title")
     page.keyboard.press("l")
     expect(title).to_contain_text("Gap of 390.263")
@@ -228,11 +237,27 @@ def test_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
     expect(title).to_contain_text("Window of 404.")
 
 
-def test_a_link_copied_right_after_zooming_has_the_window(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def test_moving_from_slice_to_slice(xi: Xi, page: Page, case_study: str) -> None:
+    check_arrows_move_the_cursor_and_announce_it(xi, page, case_study)
+    check_arrows_move_beyond_the_loaded_range(xi, page, case_study)
+    check_steps_and_occurrences_by_keys(xi, case_study)
+    check_back_undoes_a_selection(xi, page, case_study)
+    check_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(xi, page, case_study)
+
+
+def check_a_link_copied_right_after_zooming_has_the_window(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     # In one turn of the event loop: the window is written into the address after a moment.
     page.evaluate(
         "for (const code of ['KeyW', 'KeyY']) dispatchEvent(new KeyboardEvent('keydown', { code, cancelable: true }))"
     )
     expect(page.get_by_test_id("copy-link")).to_have_text("Copied")
     assert "p.xla_insights.w=" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_moving_by_keys(xi: Xi, case_study: str, page: Page) -> None:
+    check_zoom_and_pan_by_keys(xi, case_study)
+    check_going_to_a_time_and_framing_the_selection(xi, page, case_study)
+    check_a_text_that_is_no_time_is_reported_and_can_be_corrected(xi, page, case_study)
+    check_search_steps_through_its_hits(xi, page, case_study)
+    check_a_link_copied_right_after_zooming_has_the_window(xi, page, case_study)

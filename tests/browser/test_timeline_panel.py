@@ -10,8 +10,8 @@ from browser.driver import Xi, line_count
 from playwright.sync_api import Page, expect
 
 
-def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
+def check_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline: str) -> None:
+    xi.follow(baseline)
     xi.search("ExecuteComputation")
     partners = page.get_by_test_id("flow-partners").locator("tbody tr")
     assert partners.count() >= 1
@@ -21,8 +21,8 @@ def test_flow_partners_are_listed_and_can_be_opened(xi: Xi, page: Page, baseline
     expect(page.get_by_test_id("selection-panel").get_by_role("heading", level=2)).to_have_text(name or "")
 
 
-def test_the_steps_are_also_in_a_table_which_closes(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_the_steps_are_also_in_a_table_which_closes(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     page.get_by_test_id("as-table").click()
     rows = page.get_by_test_id("timeline-table").locator("tbody tr")
     expect(rows.first).to_be_visible()
@@ -31,9 +31,11 @@ def test_the_steps_are_also_in_a_table_which_closes(xi: Xi, page: Page, case_stu
     expect(page.get_by_test_id("timeline-table")).to_have_count(0)
 
 
-def test_a_table_of_too_many_events_is_complete_after_zooming_in(xi: Xi, page: Page, case_study: str) -> None:
+def check_a_table_of_too_many_events_is_complete_after_zooming_in(
+    xi: Xi, page: Page, case_study: str
+) -> None:
     """The table has what the lanes show, whatever is selected."""
-    xi.open(case_study, sel="win:715+1")
+    xi.follow(case_study, sel="win:715+1")
     head = page.get_by_test_id("selection-panel").locator("header")
     page.get_by_test_id("as-table").click()
     expect(head).to_contain_text(re.compile(r"^Timeline as table500 of .* events; zoom in for the rest"))
@@ -43,15 +45,20 @@ def test_a_table_of_too_many_events_is_complete_after_zooming_in(xi: Xi, page: P
     expect(head).to_contain_text(re.compile(r"^Timeline as table\d+\sevents ·"))
 
 
-def test_the_table_is_the_first_tab_stop(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline)
+def test_the_timeline_as_a_table(xi: Xi, page: Page, case_study: str) -> None:
+    check_the_steps_are_also_in_a_table_which_closes(xi, page, case_study)
+    check_a_table_of_too_many_events_is_complete_after_zooming_in(xi, page, case_study)
+
+
+def check_the_table_is_the_first_tab_stop(xi: Xi, page: Page, baseline: str) -> None:
+    xi.follow(baseline)
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Tab")
     expect(page.locator(":focus")).to_have_text("Timeline as table")
 
 
-def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
-    xi.open(baseline, sel="win:0+1")
+def check_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
+    xi.follow(baseline, sel="win:0+1")
     page.get_by_test_id("splitter").focus()
     before = page.get_by_test_id("selection-panel").bounding_box()
     for _ in range(4):
@@ -67,9 +74,15 @@ def test_panel_height_is_remembered(xi: Xi, page: Page, baseline: str) -> None:
     assert again["height"] == after["height"]
 
 
-def test_a_selection_leaves_the_rows_in_their_places(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_panel_of_the_baseline(xi: Xi, page: Page, baseline: str) -> None:
+    check_the_table_is_the_first_tab_stop(xi, page, baseline)
+    check_flow_partners_are_listed_and_can_be_opened(xi, page, baseline)
+    check_panel_height_is_remembered(xi, page, baseline)
+
+
+def check_a_selection_leaves_the_rows_in_their_places(xi: Xi, page: Page, case_study: str) -> None:
     """Without a selection the lanes take the height, and more cores are open than beside a panel."""
-    xi.open(case_study)
+    xi.follow(case_study)
     rows = xi.drawn("rows")
     assert [row["kind"] for row in rows].count("gaps") > 1
     assert xi.canvas_box()["height"] > 500
@@ -78,8 +91,8 @@ def test_a_selection_leaves_the_rows_in_their_places(xi: Xi, page: Page, case_st
     assert [(row["id"], row["y"]) for row in xi.drawn("rows")] == [(row["id"], row["y"]) for row in rows]
 
 
-def test_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, w="520+380")
+def check_a_row_of_a_chain_outlines_its_event_at_its_depth(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     before = xi.drawn("selection")
@@ -117,8 +130,8 @@ def test_a_low_window_shows_a_gap_s_whole_answer(xi: Xi, page: Page, run: str) -
         assert 0 < slice_["y"] < xi.canvas_box()["height"] - slice_["h"]
 
 
-def test_the_text_between_the_gap_buttons_says_what_it_counts(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study)
+def check_the_text_between_the_gap_buttons_says_what_it_counts(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
     count = page.get_by_test_id("gap-index")
     expect(count).to_have_text("11 gaps on TPU:0")
     xi.press("]")
@@ -126,10 +139,10 @@ def test_the_text_between_the_gap_buttons_says_what_it_counts(xi: Xi, page: Page
     expect(page.get_by_test_id("live")).to_have_text(re.compile(r"^Gap of .* on TPU:0, 1 of 10\.$"))
 
 
-def test_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
+def check_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
     """The row keeps the focus when it is selected and in the next gap. An event has no such row: its title gets the
     focus."""
-    xi.open(case_study)
+    xi.follow(case_study)
     page.wait_for_selector("[data-testid=gap-index]:visible")
     xi.press("]")
     focus = page.locator(":focus")
@@ -149,3 +162,10 @@ def test_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_s
     xi.press("Enter")
     page.wait_for_selector("[data-testid=event-stats]")
     expect(focus).to_have_id("panel-title")
+
+
+def test_the_panel_of_a_gap(xi: Xi, page: Page, case_study: str) -> None:
+    check_a_selection_leaves_the_rows_in_their_places(xi, page, case_study)
+    check_the_text_between_the_gap_buttons_says_what_it_counts(xi, page, case_study)
+    check_a_row_of_a_chain_outlines_its_event_at_its_depth(xi, page, case_study)
+    check_a_row_that_keys_have_reached_keeps_the_focus(xi, page, case_study)

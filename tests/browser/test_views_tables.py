@@ -53,7 +53,7 @@ focus, and its order."""
 def test_a_heading_keeps_the_focus_when_it_sorts(xi: Xi, page: Page, case_study: str) -> None:
     tables = set()
     for view in ("overview", "gaps", "executions", "propagation", "compiles", "hosts", "device", "timeline"):
-        xi.open(case_study, v=view, sel="win:500+90" if view == "timeline" else "")
+        xi.follow(case_study, v=view, sel="win:500+90" if view == "timeline" else "")
         for table, head, focused, sort in page.evaluate(SORT_ALL):
             assert focused, (view, table, head)
             assert sort in ("ascending", "descending"), (view, table, head)
@@ -61,10 +61,10 @@ def test_a_heading_keeps_the_focus_when_it_sorts(xi: Xi, page: Page, case_study:
     assert len(tables) > 12, tables
 
 
-def test_an_expanded_row_keeps_the_focus_and_its_inner_rows_are_counted(
+def check_an_expanded_row_keeps_the_focus_and_its_inner_rows_are_counted(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="gaps")
+    xi.follow(case_study, v="gaps")
     fold = page.get_by_test_id("gap-row").locator("[aria-expanded]").first
     fold.focus()
     xi.press("Enter")
@@ -73,10 +73,10 @@ def test_an_expanded_row_keeps_the_focus_and_its_inner_rows_are_counted(
     expect(page.get_by_test_id("gap-list")).to_have_attribute("aria-rowcount", last_index or "")
 
 
-def test_a_pattern_shows_its_classes_and_range_and_filters_the_list(
+def check_a_pattern_shows_its_classes_and_range_and_filters_the_list(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="gaps")
+    xi.follow(case_study, v="gaps")
     patterns = page.get_by_test_id("gap-patterns")
     expect(column(patterns, "What the host did").first.locator(".k-tracing")).to_be_visible()
     least, most = column(patterns, "Min").first.inner_text().split(" – ")
@@ -96,8 +96,8 @@ def test_a_pattern_shows_its_classes_and_range_and_filters_the_list(
     assert rows.count() == row_count
 
 
-def test_patterns_have_the_figures_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps")
+def check_patterns_have_the_figures_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps")
     counts = column(page.get_by_test_id("gap-patterns"), "Count")
     whole = [int(text) for text in counts.all_inner_texts()]
     page.get_by_test_id("device-select").click()
@@ -108,14 +108,21 @@ def test_patterns_have_the_figures_of_the_chosen_devices(xi: Xi, page: Page, cas
     assert totals == sum(device["idle_ps"] for device in devices if device["name"] != "TPU:0")
 
 
-def test_the_device_filter_lists_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps", d="t1v-n-8c41-w-0/TPU:0,t1v-n-8c41-w-0/TPU:3")
+def check_the_device_filter_lists_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps", d="t1v-n-8c41-w-0/TPU:0,t1v-n-8c41-w-0/TPU:3")
     expect(page.get_by_test_id("filter-device").locator("option")).to_have_text(["all 2", "TPU:0", "TPU:3"])
     expect(page.get_by_test_id("gap-list").locator("tbody tr").first).to_contain_text("2 cores")
 
 
-def test_filters_and_order_are_part_of_the_link(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps")
+def test_gaps_as_tables(xi: Xi, page: Page, case_study: str) -> None:
+    check_an_expanded_row_keeps_the_focus_and_its_inner_rows_are_counted(xi, page, case_study)
+    check_a_pattern_shows_its_classes_and_range_and_filters_the_list(xi, page, case_study)
+    check_the_device_filter_lists_the_chosen_devices(xi, page, case_study)
+    check_patterns_have_the_figures_of_the_chosen_devices(xi, page, case_study)
+
+
+def check_filters_and_order_are_part_of_the_link(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
     table = page.get_by_test_id("gap-list")
     assert {cause.split()[0] for cause in column(table, "Cause").all_inner_texts()} == {"compile"}
@@ -127,8 +134,8 @@ def test_filters_and_order_are_part_of_the_link(xi: Xi, page: Page, case_study: 
     expect(table.locator("th[aria-sort=ascending]")).to_have_text("Start, ms")
 
 
-def test_the_same_gap_on_several_cores_is_a_row_that_opens(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps", f="step:1206")
+def check_the_same_gap_on_several_cores_is_a_row_that_opens(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps", f="step:1206")
     rows = page.get_by_test_id("gap-row")
     expect(rows).to_have_count(1)
     rows.first.get_by_role("button", name="8 cores").click()
@@ -141,8 +148,8 @@ def test_the_same_gap_on_several_cores_is_a_row_that_opens(xi: Xi, page: Page, c
     page.wait_for_selector("[data-testid=view-gaps]")
 
 
-def test_arrow_keys_move_and_enter_opens_a_gap(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps")
+def check_arrow_keys_move_and_enter_opens_a_gap(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps")
     rows = page.get_by_test_id("gap-row")
     rows.first.focus()
     xi.press("ArrowDown")
@@ -155,8 +162,8 @@ def test_arrow_keys_move_and_enter_opens_a_gap(xi: Xi, page: Page, case_study: s
     assert xi.drawn("selection")["start_ps"] == start
 
 
-def test_the_exported_file_has_every_gap_with_plain_digits(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="gaps")
+def check_the_exported_file_has_every_gap_with_plain_digits(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="gaps")
     with page.expect_download() as download:
         page.get_by_test_id("export-csv").click()
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
@@ -165,8 +172,15 @@ def test_the_exported_file_has_every_gap_with_plain_digits(xi: Xi, page: Page, c
     assert all(row["start_ps"].isdigit() and row["duration_ps"].isdigit() for row in rows)
 
 
-def test_executions_of_the_dynamo_issue(xi: Xi, page: Page, dynamo: str) -> None:
-    xi.open(dynamo, v="executions")
+def test_the_list_of_gaps(xi: Xi, page: Page, case_study: str) -> None:
+    check_filters_and_order_are_part_of_the_link(xi, page, case_study)
+    check_the_same_gap_on_several_cores_is_a_row_that_opens(xi, page, case_study)
+    check_arrow_keys_move_and_enter_opens_a_gap(xi, page, case_study)
+    check_the_exported_file_has_every_gap_with_plain_digits(xi, page, case_study)
+
+
+def check_executions_of_the_dynamo_issue(xi: Xi, page: Page, dynamo: str) -> None:
+    xi.follow(dynamo, v="executions")
     table = page.get_by_test_id("overhead-table")
     names = column(table, "Program").all_inner_texts()
     assert len(names) == 5
@@ -189,8 +203,8 @@ def test_executions_of_the_dynamo_issue(xi: Xi, page: Page, dynamo: str) -> None
     expect(strip.locator(".work")).to_have_count(5)
 
 
-def test_a_total_is_the_mean_times_the_runs(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="executions")
+def check_a_total_is_the_mean_times_the_runs(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="executions")
     table = page.get_by_test_id("overhead-table")
     means, runs = ps(column(table, "Host")), [int(text) for text in column(table, "Runs").all_inner_texts()]
     page.get_by_test_id("execution-scope").select_option("total")
@@ -215,8 +229,8 @@ def test_a_session_without_steps_shows_means_of_a_run(
     expect(page.get_by_test_id("overhead-table").locator("tfoot")).to_contain_text("mean of a run")
 
 
-def test_only_executions_on_the_chosen_devices_count(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="executions")
+def check_only_executions_on_the_chosen_devices_count(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="executions")
     table = page.get_by_test_id("overhead-table")
     runs = [int(text) for text in column(table, "Runs").all_inner_texts()]
     page.get_by_test_id("device-select").click()
@@ -245,10 +259,10 @@ def test_a_hidden_view_follows_the_chosen_devices(xi: Xi, page: Page, case_study
     expect(page.get_by_test_id("gap-count")).to_have_text(re.compile(r"^88\sgaps"))
 
 
-def test_the_drawn_step_is_part_of_the_link_and_opens_in_the_timeline(
+def check_the_drawn_step_is_part_of_the_link_and_opens_in_the_timeline(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    xi.open(case_study, v="executions", st="1211")
+    xi.follow(case_study, v="executions", st="1211")
     expect(page.get_by_test_id("execution-step")).to_have_text("step 1211")
     strip = page.get_by_test_id("executions-strip")
     expect(strip.locator(".work")).to_have_count(2)
@@ -260,10 +274,10 @@ def test_the_drawn_step_is_part_of_the_link_and_opens_in_the_timeline(
     assert xi.drawn("selection")["kind"] == "window"
 
 
-def test_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
+def check_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
     """A program of the drawn step opens its run in this step, any other its longest run."""
     report = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()
-    xi.open(case_study, v="executions")
+    xi.follow(case_study, v="executions")
     table = page.get_by_test_id("overhead-table")
     rows = table.locator("tbody tr[data-index]")
     names = [text.split("\t")[0] for text in rows.all_inner_texts()]
@@ -316,16 +330,24 @@ def test_programs_with_several_runs_show_minimum_and_maximum(
     expect(table.get_by_text("Min – max")).to_have_count(0)
 
 
-def test_kinds_add_up(xi: Xi, page: Page, case_study: str) -> None:
-    xi.open(case_study, v="executions")
+def check_kinds_add_up(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, v="executions")
     table = page.get_by_test_id("lazy-dynamo-table")
     host, *parts = (ps(column(table, head))[0] for head in ("Host", "Device", "Queue", "Overhead"))
     assert abs(host - sum(parts)) <= 3
     assert table.evaluate("element => element.clientWidth <= element.parentElement.clientWidth")
 
 
-def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None:
-    xi.open(dynamo, v="executions", c=lazy)
+def test_executions_of_a_session(xi: Xi, page: Page, case_study: str) -> None:
+    check_kinds_add_up(xi, page, case_study)
+    check_a_total_is_the_mean_times_the_runs(xi, page, case_study)
+    check_only_executions_on_the_chosen_devices_count(xi, page, case_study)
+    check_the_drawn_step_is_part_of_the_link_and_opens_in_the_timeline(xi, page, case_study)
+    check_every_program_opens_a_run(xi, page, case_study)
+
+
+def check_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None:
+    xi.follow(dynamo, v="executions", c=lazy)
     table = page.get_by_test_id("lazy-dynamo-table")
     expect(table.locator("tfoot td")).to_have_text(["lazy / dynamo", "0.97×", "0.77×", "0.74×", ""])
     assert column(table, "Session").all_inner_texts() == ["lazy", "dynamo"]
@@ -335,7 +357,7 @@ def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None
     assert any(lazy in text for text in groups.all_inner_texts())
 
 
-def test_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: Page, dynamo: str) -> None:
+def check_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: Page, dynamo: str) -> None:
     """The two differ: the driving thread is in an annotation while another thread launches."""
     capture = session(demo("synthetic_dynamo_issue_dynamo"))
     [longest, *_] = gaps(SessionView(capture))["items"]
@@ -347,7 +369,7 @@ def test_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: P
     parts_ps = {label(name): time for name, time in answer["by_class_ps"].items() if time}
     assert parts_ps != chain_ps
 
-    xi.open(dynamo, v="gaps")
+    xi.follow(dynamo, v="gaps")
     column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
     parts = page.get_by_test_id("gap-parts")
     chain = page.get_by_test_id("gap-chain")
@@ -358,3 +380,11 @@ def test_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi: Xi, page: P
     assert shown_ps == chain_ps
     names = [text.strip() for text in column(parts, "Driving thread, by class").all_text_contents()]
     assert dict(zip(names, ps(column(parts, "Time")), strict=True)) == parts_ps
+
+
+def test_executions_of_the_dynamo_issue_alone_and_against_lazy(
+    xi: Xi, page: Page, dynamo: str, lazy: str
+) -> None:
+    check_executions_of_the_dynamo_issue(xi, page, dynamo)
+    check_lazy_against_dynamo(xi, page, dynamo, lazy)
+    check_parts_and_chain_of_a_gap_show_the_classes_of_the_answer(xi, page, dynamo)

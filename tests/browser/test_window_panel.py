@@ -54,8 +54,8 @@ def write_session(folder: Path, hosts: list[str]) -> None:
         host().write(folder / f"{name}.xplane.pb")
 
 
-def test_the_window_of_a_step_has_no_run_of_the_next_one(xi: Xi, page: Page) -> None:
-    xi.open("alone/one", v="overview")
+def check_the_window_of_a_step_has_no_run_of_the_next_one(xi: Xi, page: Page) -> None:
+    xi.follow("alone/one", v="overview")
     page.get_by_test_id("steps-chart").get_by_role("option").nth(1).click()
     page.get_by_test_id("step-show").click()
     xi.ready()
@@ -67,8 +67,8 @@ def test_the_window_of_a_step_has_no_run_of_the_next_one(xi: Xi, page: Page) -> 
     assert xi.drawn("selection") == selection
 
 
-def test_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi: Xi) -> None:
-    xi.open("alone/one", sel="win:10.000000333+10.000000333")
+def check_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi: Xi) -> None:
+    xi.follow("alone/one", sel="win:10.000000333+10.000000333")
     box, window = xi.canvas_box(), xi.drawn("window")
     lanes = (box["x"] + LABELS_WIDTH, box["width"] - LABELS_WIDTH)
     x = lanes[0] + lanes[1] * (2 * STEP_PS - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
@@ -79,11 +79,11 @@ def test_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi: Xi)
     assert selection["end_ps"] % 1000 == 0
 
 
-def test_a_class_is_mostly_on_the_thread_that_decides_it_and_a_thread_without_one_mostly_of_none(
+def check_a_class_is_mostly_on_the_thread_that_decides_it_and_a_thread_without_one_mostly_of_none(
     xi: Xi, page: Page
 ) -> None:
     """The loader's time does not count while the driving thread works."""
-    xi.open("alone/one", sel="win:0+10")
+    xi.follow("alone/one", sel="win:0+10")
     breakdown = page.get_by_test_id("window-breakdown")
     labels = column(breakdown, "Class").all_text_contents()
     assert column(breakdown, "Mostly on").nth(labels.index("input")).text_content() == "python (driving)"
@@ -91,6 +91,12 @@ def test_a_class_is_mostly_on_the_thread_that_decides_it_and_a_thread_without_on
     pool = column(threads, "Thread").all_text_contents().index("tf_pjrt_thread_pool")
     assert column(threads, "Mostly").nth(pool).text_content() == ""
     assert column(threads, "Mostly").first.text_content() == "python"
+
+
+def test_the_panel_of_a_window(xi: Xi, page: Page) -> None:
+    check_the_window_of_a_step_has_no_run_of_the_next_one(xi, page)
+    check_a_dragged_edge_is_at_a_whole_nanosecond_and_the_other_one_stays(xi)
+    check_a_class_is_mostly_on_the_thread_that_decides_it_and_a_thread_without_one_mostly_of_none(xi, page)
 
 
 def test_threads_of_several_hosts_name_their_host(xi: Xi, page: Page) -> None:
