@@ -32,6 +32,7 @@ def test_lazy_against_dynamo(xi: Xi, comparison: Page) -> None:
     check_classes(comparison)
     check_measures(comparison)
     check_executions(comparison)
+    check_cards(comparison)
 
 
 def check_heading(xi: Xi, comparison: Page) -> None:
@@ -132,11 +133,11 @@ def test_a_slice_of_either_step_opens_in_its_session(xi: Xi, comparison: Page) -
     assert selection["end_ps"] - selection["start_ps"] == 22_800_000_000
 
 
-def test_short_slices_end_with_the_step_and_its_text_stands_after_it(
+def check_short_slices_end_with_the_step_and_its_text_stands_after_it(
     xi: Xi, page: Page, case_study: str, baseline: str
 ) -> None:
     """The baseline's step takes 5 % of the axis, and its shortest classes of the host less than 1 px."""
-    xi.open(case_study, v="compare", c=baseline)
+    xi.follow(case_study, v="compare", c=baseline)
     end = page.locator(".step-end").last.bounding_box()
     assert end is not None
     slices = page.locator(".run-lane").nth(5).locator(".run").all()
@@ -156,13 +157,18 @@ def test_long_measures_leave_the_verdicts_in_view(xi: Xi, page: Page, case_study
     assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
 
 
-def test_the_verdicts_on_classes_are_in_view(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
-    xi.open(case_study, v="compare", c=baseline)
+def check_the_verdicts_on_classes_are_in_view(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+    xi.follow(case_study, v="compare", c=baseline)
     scroller = page.locator(".scroll", has=page.get_by_test_id("compare-classes"))
     for width in (1440, 1200, 1000):
         page.set_viewport_size({"width": width, "height": 800})
         xi.idle()
         assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0, width
+
+
+def test_a_short_step_beside_a_long_one(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+    check_short_slices_end_with_the_step_and_its_text_stands_after_it(xi, page, case_study, baseline)
+    check_the_verdicts_on_classes_are_in_view(xi, page, case_study, baseline)
 
 
 def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
@@ -269,7 +275,8 @@ def test_pairs_from_a_file(comparison: Page, tmp_path: Path, complaints: list[st
     assert complaints == []
 
 
-def test_no_card_is_wider_than_the_page(comparison: Page) -> None:
+def check_cards(comparison: Page) -> None:
+    """Checks that no card is wider than the page."""
     for width in (1440, 900):
         comparison.set_viewport_size({"width": width, "height": 900})
         assert comparison.evaluate("document.documentElement.scrollWidth") == width

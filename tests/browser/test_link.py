@@ -84,21 +84,22 @@ def test_gaps_show_the_device_and_the_gap_that_were_chosen_in_other_views(
     expect(page.get_by_test_id("gap-list").locator("tr[aria-selected=true]")).to_have_count(1)
 
 
-@pytest.mark.parametrize(("run", "view", "table"), [
-    ("torch_xla_dynamic_shapes", "compiles", "compile-list"),
-    ("synthetic_case_study", "executions", "overhead-table"),
-    ("synthetic_case_study", "gaps", "gap-list"),
-])  # fmt: skip
-def test_back_restores_the_order_of_a_table(xi: Xi, page: Page, run: str, view: str, table: str) -> None:
-    xi.open(session_named(run), v=view)
-    head = page.get_by_test_id(table).locator("th:has(button)")
-    before = [cell.get_attribute("aria-sort") for cell in head.all()]
-    head.nth(1).locator("button").click()
-    head.nth(0).locator("button").click()
-    page.go_back()
-    page.go_back()
-    xi.idle()
-    assert [cell.get_attribute("aria-sort") for cell in head.all()] == before
+def test_back_restores_the_order_of_a_table(xi: Xi, page: Page) -> None:
+    session = session_named("torch_xla_dynamic_shapes")
+    for view, table in {
+        "compiles": "compile-list",
+        "executions": "overhead-table",
+        "gaps": "gap-list",
+    }.items():
+        xi.follow(session, v=view)
+        head = page.get_by_test_id(table).locator("th:has(button)")
+        before = [cell.get_attribute("aria-sort") for cell in head.all()]
+        head.nth(1).locator("button").click()
+        head.nth(0).locator("button").click()
+        page.go_back()
+        page.go_back()
+        xi.idle()
+        assert [cell.get_attribute("aria-sort") for cell in head.all()] == before, view
 
 
 def test_a_table_keeps_its_default_order_if_the_link_has_that_of_another_view(
@@ -147,11 +148,9 @@ POD = session_named("synthetic_pod_16_hosts")
 CASE = session_named("synthetic_case_study")
 
 
-@pytest.mark.parametrize(
-    ("session", "view", "state", "notes"),
-    [
+MISSING: dict[str, list[tuple[str, dict[str, str], list[str]]]] = {
+    CASE: [
         (
-            CASE,
             "overview",
             {"st": "9999", "sel": "fin:gone", "d": "gone"},
             [
@@ -160,13 +159,9 @@ CASE = session_named("synthetic_case_study")
                 "The linked device gone is not in this session.",
             ],
         ),
-        (POD, "overview", {"h": "gone"}, ["The linked host gone is not in this session."]),
-        (CASE, "gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, ["The linked gap is not in this session."]),
-        (CASE, "executions", {"st": "9999"}, ["step 9999 is not in this session; step 1208 is shown."]),
-        (POD, "executions", {"st": "9999"}, ["step 9999 is not in this session; step 1207 is shown."]),
-        (POD, "propagation", {"st": "9999"}, ["step 9999 is not on t1v-n-7f-w-3; step 1207 is shown."]),
+        ("gaps", {"sel": "gap:t1v-n-8c41-w-0/TPU:0@1.5"}, ["The linked gap is not in this session."]),
+        ("executions", {"st": "9999"}, ["step 9999 is not in this session; step 1208 is shown."]),
         (
-            CASE,
             "propagation",
             {"st": "9999", "f": "device:gone"},
             [
@@ -175,16 +170,6 @@ CASE = session_named("synthetic_case_study")
             ],
         ),
         (
-            POD,
-            "hosts",
-            {"hs": "gone", "st": "1204-9999"},
-            [
-                "The linked host gone is not in this session; t1v-n-7f-w-5 is shown.",
-                "do not have the linked step 1204-9999 in common",
-            ],
-        ),
-        (
-            CASE,
             "device",
             {"an": "gone", "op": "gone"},
             [
@@ -193,21 +178,38 @@ CASE = session_named("synthetic_case_study")
             ],
         ),
     ],
-)
-def test_what_a_link_names_and_the_session_lacks_is_noted(
-    xi: Xi, page: Page, session: str, view: str, state: dict[str, str], notes: list[str]
-) -> None:
-    xi.open(session, True, v=view, **state)
-    show_all_notes(page)
-    for note in notes:
-        expect(page.get_by_test_id("diagnostics")).to_contain_text(note)
+    POD: [
+        ("overview", {"h": "gone"}, ["The linked host gone is not in this session."]),
+        ("executions", {"st": "9999"}, ["step 9999 is not in this session; step 1207 is shown."]),
+        ("propagation", {"st": "9999"}, ["step 9999 is not on t1v-n-7f-w-3; step 1207 is shown."]),
+        (
+            "hosts",
+            {"hs": "gone", "st": "1204-9999"},
+            [
+                "The linked host gone is not in this session; t1v-n-7f-w-5 is shown.",
+                "do not have the linked step 1204-9999 in common",
+            ],
+        ),
+    ],
+}
+"""By session: a view, what a link to it names and the session lacks, and the notes on that."""
 
 
-@pytest.mark.parametrize("view", ["overview", "gaps", "executions", "propagation", "hosts", "device"])
-def test_choices_of_other_views_are_not_noted_as_missing(xi: Xi, page: Page, view: str) -> None:
-    xi.open(POD, v=view, st="1204-1206", f="device:t1v-n-7f-w-5/TPU:1", an="Training_Step", hs="t1v-n-7f-w-3")
-    show_all_notes(page)
-    expect(stale_notes(page)).to_have_count(0)
+@pytest.mark.parametrize("session", MISSING)
+def test_what_a_link_names_and_the_session_lacks_is_noted(xi: Xi, page: Page, session: str) -> None:
+    for view, state, notes in MISSING[session]:
+        xi.follow(session, v=view, **state)
+        show_all_notes(page)
+        for note in notes:
+            expect(page.get_by_test_id("diagnostics")).to_contain_text(note)
+
+
+def test_choices_of_other_views_are_not_noted_as_missing(xi: Xi, page: Page) -> None:
+    state = {"st": "1204-1206", "f": "device:t1v-n-7f-w-5/TPU:1", "an": "Training_Step", "hs": "t1v-n-7f-w-3"}
+    for view in ("overview", "gaps", "executions", "propagation", "hosts", "device"):
+        xi.follow(POD, v=view, **state)
+        show_all_notes(page)
+        expect(stale_notes(page)).to_have_count(0)
 
 
 def show_all_notes(page: Page) -> None:

@@ -74,30 +74,31 @@ def test_a_compilation_that_the_capture_cuts_says_so(
     expect(cut).to_have_text("978.5+")
 
 
-@pytest.mark.parametrize(
-    ("run", "table"), [("multihost_server_debug", "duty-table"), ("gpu_v100_tf", "transfers-table")]
-)
-def test_tables_of_the_overview_fit_their_cards(
-    page: Page, tensorboard: str, shared_traces: Path, run: str, table: str
-) -> None:
-    """Names of devices with their hosts, and sums that are lower bounds."""
-    Xi(page, tensorboard).open(session_of(shared_traces, run), v="overview")
+def assert_fits(page: Page, table: str) -> None:
+    """Asserts that a table does not scroll in its card."""
     scroller = page.locator(".scroll", has=page.get_by_test_id(table))
     assert scroller.evaluate("element => element.scrollWidth - element.clientWidth") == 0
 
 
-def test_device_time_outside_of_all_steps_is_that_of_the_capture(
+def test_names_of_devices_with_their_hosts_fit_the_table_of_duty_cycles(
     page: Page, tensorboard: str, shared_traces: Path
 ) -> None:
-    xi = Xi(page, tensorboard)
-    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="propagation")
+    Xi(page, tensorboard).open(session_of(shared_traces, "multihost_server_debug"), v="overview")
+    assert_fits(page, "duty-table")
+
+
+def test_a_capture_of_gpus_without_steps_and_executions(
+    page: Page, tensorboard: str, shared_traces: Path
+) -> None:
+    xi, session = Xi(page, tensorboard), session_of(shared_traces, "gpu_v100_tf")
+    # Sums that are lower bounds.
+    xi.open(session, v="overview")
+    assert_fits(page, "transfers-table")
+    # Device time outside of all steps is that of the capture.
+    xi.follow(session, v="propagation")
     expect(page.get_by_test_id("propagation-times")).to_have_value("")
     expect(page.get_by_test_id("annotation-tree").locator("tfoot tr").last).to_contain_text("29.653")
-
-
-def test_a_capture_without_executions_says_why(page: Page, tensorboard: str, shared_traces: Path) -> None:
-    xi = Xi(page, tensorboard)
-    xi.open(session_of(shared_traces, "gpu_v100_tf"), v="executions", wait=False)
+    page.get_by_test_id("tab-executions").click()
     empty = page.locator(".card", has=page.get_by_role("heading", name="Executions"))
     expect(empty).to_contain_text("No execution in this capture.")
     expect(empty).to_contain_text("the GPUs' kernels name no programs")
