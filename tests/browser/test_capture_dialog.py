@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from browser.conftest import serving
 from helpers import refusing_port
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +136,11 @@ def test_the_focus_stays_in_the_dialog_and_goes_back(page: Page, dialog: Locator
     expect(page.get_by_test_id("capture-button")).to_be_focused()
 
 
-def test_no_button_where_capturing_is_off(page: Page, origins: list[str], logdir: Path) -> None:
-    with serving(logdir, "--xla_insights_capture=off") as tensorboard:
-        origins.append(tensorboard)
-        page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
-        expect(page.get_by_test_id("no-sessions")).to_be_visible()
-        expect(page.get_by_role("button", name="Capture")).to_have_count(0)
+def test_no_button_where_capturing_is_off(page: Page, tensorboard: str) -> None:
+    def turn_off(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"capture": False, "capture_logdir": None})
+
+    page.route("**/data/sessions*", turn_off)
+    page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
+    expect(page.get_by_test_id("no-sessions")).to_be_visible()
+    expect(page.get_by_role("button", name="Capture")).to_have_count(0)
