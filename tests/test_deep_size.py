@@ -16,8 +16,8 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import Origin
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, session_opener
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.system.deep_size import deep_size
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"

@@ -16,7 +16,7 @@ from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.main import main, parser
 from tb_xla_insights.plugin import XlaInsights
 from tb_xla_insights.plugin.capture import Captures
-from tb_xla_insights.plugin.routes import Handlers
+from tb_xla_insights.routes.handlers import Handlers
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

@@ -36,6 +36,7 @@ LAYERS = [
     "tasks",
     "logdir",
     "capture",
+    "routes",
     "table",
     "session record",
     "export",
@@ -175,6 +176,7 @@ def test_concurrent_requests_import_no_modules() -> None:
     modules: set[str] = set()
     for part in (
         "plugin",
+        "routes",
         "logdir",
         "analysis",
         "device_work",

@@ -18,8 +18,8 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.logdir.spool import Spool
 from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opener
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.tasks.host import read_host
 from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.details import event_stats

@@ -21,8 +21,8 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, list_sessions, resolve, roots
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 
 STAMP = "2026_01_01_00_00_0"
 """The name of a session, without its last digit."""

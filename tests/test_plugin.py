@@ -18,8 +18,8 @@ from tensorboard.plugins.core import core_plugin
 from werkzeug.test import Client, TestResponse
 
 from tb_xla_insights.plugin import XlaInsights
-from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.origin import HEADER
+from tb_xla_insights.routes.arguments import Arguments
 
 BASE = "/data/plugin/xla_insights"
 PAGE_HEADERS = {"Host": "localhost:6006", "Origin": "http://localhost:6006", HEADER: "1"}

@@ -14,9 +14,9 @@ from werkzeug.test import Client
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import SessionList
-from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.origin import HEADER
+from tb_xla_insights.routes.arguments import Arguments
 
 REBOUND = {**PAGE_HEADERS, "Host": "rebound.example:6006", "Origin": "http://rebound.example:6006"}
 """Headers of a page whose host name was rebound to this machine."""

@@ -20,9 +20,9 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.sections.device_time import annotation_tree, shared_ops
 from tb_xla_insights.session import load
 from tb_xla_insights.trace.build import build_session

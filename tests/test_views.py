@@ -17,11 +17,11 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, session_opener
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report import compile_views, execution_views, gap_views, session_view, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView, results_of_hosts
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.trace.model import SessionTrace
 
 

@@ -23,10 +23,10 @@ from tb_xla_insights.html.page import report_html
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.opened_session import OpenedSession
 from tb_xla_insights.logdir.store import Load
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.routes.arguments import Arguments
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.text.json_text import json_bytes
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.build import build_session

@@ -9,8 +9,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.respond import Handler
+from tb_xla_insights.routes.arguments import Arguments, Handler
 
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import SessionCapture

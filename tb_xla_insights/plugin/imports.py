@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.respond import Handler
+from tb_xla_insights.routes.arguments import Arguments, Handler
 
 MODULES = (
     "trace.read_trace", "trace.details", "timeline", "timeline.waits_for_hosts", "report.views", "report.gap_views",

@@ -14,7 +14,7 @@ from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.imports import after_imports, import_ahead
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
-from tb_xla_insights.plugin.routes import Handlers
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.system.memory import use_single_heap
 
 # TensorBoard polls every plugin at each of its reloads; a bucket need not be listed that often.

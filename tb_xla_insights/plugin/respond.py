@@ -16,9 +16,9 @@ from tb_xla_insights.files.texts import TextError, parse_json
 from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.abandoned import is_abandoned
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
-from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, close_after, may_have_more, read_body
 from tb_xla_insights.plugin.origin import refusal
+from tb_xla_insights.routes.arguments import Arguments, Handler
 from tb_xla_insights.text.json_text import json_bytes
 
 _log = logging.getLogger(__name__)
@@ -28,7 +28,6 @@ _GZIP_LEVEL = 6
 _MAX_MESSAGE_LENGTH = 5_000
 """Characters, more than any path has; a message may quote a far longer request."""
 
-Handler = Callable[[Arguments], Mapping[str, Any]]
 Application = Callable[..., Iterable[bytes]]
 
 

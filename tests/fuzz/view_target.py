@@ -23,8 +23,8 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.respond import Application, get
-from tb_xla_insights.plugin.routes import Handlers
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.routes.handlers import Handlers
 from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 

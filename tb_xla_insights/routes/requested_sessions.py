@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.opened_session import Needed, OpenedSession
 from tb_xla_insights.logdir.store import Load, Store
-from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.routes.arguments import Arguments
 
 READ_SECONDS = 120.0
 """How long a request waits for a session that is not in memory."""

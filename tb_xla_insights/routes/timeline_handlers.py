@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.plugin.arguments import MAX_DEPTH, Arguments
-from tb_xla_insights.plugin.requested_sessions import RequestedSessions
-from tb_xla_insights.plugin.respond import Handler
+from tb_xla_insights.routes.arguments import MAX_DEPTH, Arguments, Handler
+from tb_xla_insights.routes.requested_sessions import RequestedSessions
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import unquote
 
 from tb_xla_insights.errors import InputError
@@ -85,3 +86,7 @@ class Arguments:
         if value not in choices:
             raise InputError(f"{self._route}: {name} must be {' or '.join(choices)}, not {value[:40]}")
         return value
+
+
+Handler = Callable[[Arguments], Mapping[str, Any]]
+"""What answers the requests to one route."""

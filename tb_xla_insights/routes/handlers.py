@@ -13,10 +13,9 @@ from tb_xla_insights.logdir.loaded_hosts import head_without_rows
 from tb_xla_insights.logdir.opened_session import Needed
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Load, Store
-from tb_xla_insights.plugin.arguments import MAX_DEPTH, Arguments
-from tb_xla_insights.plugin.requested_sessions import READ_SECONDS, RequestedSessions
-from tb_xla_insights.plugin.respond import Handler
-from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
+from tb_xla_insights.routes.arguments import MAX_DEPTH, Arguments, Handler
+from tb_xla_insights.routes.requested_sessions import READ_SECONDS, RequestedSessions
+from tb_xla_insights.routes.timeline_handlers import TimelineRoutes
 from tb_xla_insights.trace.row_ids import RowId
 
 if TYPE_CHECKING:
