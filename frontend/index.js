@@ -16,19 +16,20 @@ function loadStyles() {
   });
 }
 
-export async function render() {
+/** @param {boolean} [isCopy] whether the document is a static copy, with styles and answers */
+export async function render(isCopy = false) {
   // Tests read what is drawn, and wait for it.
   Object.assign(window, { xi: { drawn: null, idle } });
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
   bindPlainCopy();
   bindLostFocus();
-  const stylesLoaded = loadStyles();
+  const stylesLoaded = isCopy ? null : loadStyles();
   /** @type {{app?: ReturnType<typeof createApp>}} */
   const page = {};
   followTheme(() => page.app?.recolor());
   await stylesLoaded;
-  const app = createApp();
+  const app = createApp(isCopy);
   page.app = app;
   // The iframe starts without focus, and keys reach only a focused iframe.
   window.focus();

@@ -19,6 +19,7 @@ from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.logdir.opened_session import OpenedSession
     from tb_xla_insights.report.session_view import SessionView
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
@@ -207,6 +208,19 @@ class Session:
                 streamed = self.hosts.streamed(self.hosts.results())
                 self._view = streamed.choose(None, Needed(default_step=True), strict=True).view
         return self._view
+
+    @property
+    def opened(self) -> OpenedSession:
+        """The session as the routes answer about it: all hosts if they fit into memory (`trace_if_small`), else the
+        results of all hosts, with the traces that an answer needs."""
+        from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+        from tb_xla_insights.logdir.opened_session import OpenedSession
+        from tb_xla_insights.report.session_view import SessionView
+        from tb_xla_insights.timeline import Timeline
+
+        if (trace := self.trace_if_small) is None:
+            return OpenedSession(self.hosts.streamed(self.hosts.results()))
+        return OpenedSession(LoadedHosts(self.hosts.files, SessionView(trace), Timeline(trace)))
 
     def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
         """The device time of annotations, in one step (an index into `steps()`; None: the step of median duration) on

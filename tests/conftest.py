@@ -14,6 +14,8 @@ import pytest
 from helpers import free_port, write_session
 from hypothesis import settings
 
+from tb_xla_insights.page.folder import page_folder
+from tb_xla_insights.page.packed import is_packed
 from tb_xla_insights.system import parallel
 
 # Every run tries the same examples, so that failures can be reproduced.
@@ -41,6 +43,15 @@ def shared_traces() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real captures here; set {TRACES_VARIABLE} to a folder that has them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def packed_page() -> None:
+    """Packs the page of this checkout."""
+    npm = shutil.which("npm")
+    assert npm, "the page cannot be packed: install nodejs and npm"
+    if not is_packed(page_folder()):
+        subprocess.run([npm, "run", "--silent", "pack"], cwd=page_folder().parent, check=True)
 
 
 @pytest.fixture

@@ -146,6 +146,7 @@ def test_names_that_are_not_valid_text(file_format: str, tmp_path: Path) -> None
     assert b"host\\udcff/CPU:0" in (tmp_path / f"devices.{file_format}").read_bytes()
 
 
+@pytest.mark.usefixtures("packed_page")
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
 def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
@@ -216,6 +217,7 @@ def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
     assert process.stderr.startswith(b"/dev/stdout: ")
 
 
+@pytest.mark.usefixtures("packed_page")
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

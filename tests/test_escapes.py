@@ -183,6 +183,7 @@ def output_of_commands(session: Path, names: Iterator[str], capsys: Capsys, tmp_
     return output
 
 
+@pytest.mark.usefixtures("packed_page")
 @pytest.mark.parametrize("seed", range(4))
 def test_no_command_prints_invisible_characters(seed: int, tmp_path: Path, capsys: Capsys) -> None:
     pick = random.Random(seed)

@@ -1,4 +1,4 @@
-"""The standalone page: well-formed, safe with any names, and with the numbers of the report."""
+"""The report as a page in notebooks: well-formed, safe with any names, and with its numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import re
 from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 from captures import Core, capture, session, thread
-from helpers import MS, write_session
+from helpers import MS
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.cli.main import main
 from tb_xla_insights.html.cards import card
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.page import DETAIL, report_html
@@ -239,45 +237,6 @@ def test_the_names_of_steps_do_not_overlap() -> None:
     ]
     names = re.findall(r'<text x="([\d.]+)" [^>]*text-anchor="middle"', steps_chart(steps))
     assert float(names[1]) - float(names[0]) >= 44
-
-
-def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, logdir = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
-    assert main(["report", logdir, "--html", str(path)]) == 0
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err) == ("", f"{path}: the report as a page\n")
-    Page(path.read_text(encoding="utf-8"))
-    assert main(["report", logdir, "--html", str(path), "--json"]) == 0
-    assert capsys.readouterr().out.startswith("{")
-    assert main(["report", logdir, "--html", str(tmp_path / "missing" / "report.html")]) == 3
-    [line] = capsys.readouterr().err.splitlines()
-    assert "can be written with --html" in line
-
-
-def test_the_command_warns_of_an_unreadable_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A pipeline shows only what the command prints."""
-    directory = write_session(tmp_path / "s", "a", "b")
-    (directory / "b.xplane.pb").write_bytes(b"no capture")
-    path = tmp_path / "report.html"
-    assert main(["report", str(directory), "--html", str(path)]) == 0
-    warning, note = capsys.readouterr().err.splitlines()
-    assert warning.startswith("warning (b): ")
-    assert note == f"{path}: the report as a page"
-
-
-class TestInAPipeline:
-    """The documentation's example, with a session in which a graph is compiled again."""
-
-    def test_the_command_fails_on_a_finding_of_the_given_severity(self, tmp_path: Path) -> None:
-        run = str(LOGDIR / "synthetic_transformer_2_tpu_cores")
-        html = ["--html", str(tmp_path / "report.html")]
-        assert main(["report", run, "--fail-on", "warning", *html]) == 1
-        assert main(["report", run, "--fail-on", "critical", *html]) == 0
-        assert (tmp_path / "report.html").stat().st_size > 10_000
-
-    def test_the_documented_example_is_that_command(self) -> None:
-        documentation = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
-        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", documentation)
 
 
 def test_all_counters_are_counted_and_the_first_are_shown() -> None:

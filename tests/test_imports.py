@@ -37,6 +37,7 @@ LAYERS = [
     "logdir",
     "capture",
     "routes",
+    "static_copy",
     "table",
     "session record",
     "export",

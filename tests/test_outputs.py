@@ -13,6 +13,9 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.files.replace import replace_atomically
 
 Capsys = pytest.CaptureFixture[str]
+
+pytestmark = pytest.mark.usefixtures("packed_page")
+
 WRITING_COMMANDS = [
     ["report", "--html"],
     ["export", "--format", "chrome", "-o"],

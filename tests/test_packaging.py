@@ -139,7 +139,7 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
     assert scripts >= {"index.js", *(f"{view}.js" for view in views)}
     maps = {f"{name}.map.gzip" for name in scripts}
     files = {f"{name}.{encoding}" for name in {*scripts, "index.css"} for encoding in ("br", "gzip")}
-    assert packed == files | maps | {"sources.sha256"}
+    assert packed == files | maps | {"sources.sha256", "static.html"}
     assert not [name for name in wheel.namelist() if name.startswith(("frontend/", "tests/", "demo_logs/"))]
     wheel.extractall(tmp_path)
     assert is_packed(tmp_path / "tb_xla_insights/static")

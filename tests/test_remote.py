@@ -63,7 +63,7 @@ def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
 @pytest.mark.parametrize(
     ("max_hosts", "command"),
     [
-        (0, "report --html OUT"),
+        (0, "report --json"),
         (0, "export --format csv -o OUT"),
         (8, "export --format chrome -o OUT"),
         (0, "export --format chrome -o OUT"),

@@ -5,7 +5,7 @@
 
 import { h, fill, refill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get, onSessionReread } from '../lib/api.js';
+import { get, NOT_RECORDED, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink, guardLink, listText, NO_SELECTION } from '../lib/link.js';
@@ -63,7 +63,9 @@ const BUSY_AFTER_MS = 300;
 /** Earlier estimates of the remaining time are not shown: too little is read. */
 const ESTIMATE_AFTER_MS = 1000;
 
-export function createApp() {
+/** @param {boolean} isCopy whether the page is a static copy: one session, and nothing to capture or compare with */
+export function createApp(isCopy) {
+  const viewDefinitions = isCopy ? VIEWS.filter(({ id }) => id !== 'compare') : VIEWS;
   // Registered before all other keys, so that Escape closes an open menu.
   bindMenuClosing();
   /** The session of a link without one: the newest at first. A newer one does not replace the open session. */
@@ -139,8 +141,8 @@ export function createApp() {
       }
     },
     reportError(id, error) {
-      const { message } = /** @type {Error} */ (error);
-      app.addNote({ id, severity: 'error', message });
+      const { message, status } = /** @type {import('../lib/api.js').RequestError} */ (error);
+      app.addNote({ id, message, ...(status === NOT_RECORDED ? {} : { severity: 'error' }) });
       live.announceError(message);
     },
   };
@@ -175,8 +177,8 @@ export function createApp() {
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
-  }, diagnostics.infoMenu, captureButton);
-  const tabs = createTabs(VIEWS, goToView);
+  }, diagnostics.infoMenu, captureButton, isCopy);
+  const tabs = createTabs(viewDefinitions, goToView);
   const help = createHelp(keys, () => session?.environment.label ?? '');
 
   const loader = createLoader({
@@ -247,7 +249,7 @@ export function createApp() {
 
   /** Brings the view of the link to the front. */
   function showView() {
-    const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
+    const { id, create, load } = viewDefinitions.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
     diagnostics.showView(id);
     main.dataset.testid = `view-${id}`;
@@ -285,7 +287,7 @@ export function createApp() {
     }
     if (viewState === 'loading' || !session) return;
     // Other views are fetched only after the visible one is drawn.
-    if (!hasPrefetched) prefetchViews(VIEWS);
+    if (!hasPrefetched) prefetchViews(viewDefinitions);
     hasPrefetched = true;
     if (countsRequested) return;
     countsRequested = true;
@@ -364,7 +366,7 @@ export function createApp() {
     if (!isLeaving()) views.get(frontView)?.followLink?.();
   });
   keys.add([
-    ...VIEWS.map(({ id, key }, index) => ({
+    ...viewDefinitions.map(({ id, key }, index) => ({
       code: `Digit${key ?? index + 1}`,
       shift: false,
       label: index ? '' : '1…9',

@@ -19,8 +19,9 @@ const COPIED_MS = 1500;
  * @param {() => void} on.help
  * @param {HTMLElement} notes the menu of notes
  * @param {HTMLElement} captureButton opens the capture dialog
+ * @param {boolean} isCopy whether the page is a static copy
  */
-export function createHeader(on, notes, captureButton) {
+export function createHeader(on, notes, captureButton, isCopy) {
   const sessions = labelledSelect('session', [], '', on.session, 'session-select');
   const hosts = button('', () => on.hosts(hosts), {
     class: 'ghost',
@@ -52,6 +53,16 @@ export function createHeader(on, notes, captureButton) {
     { class: 'header', 'data-testid': 'header' },
     h('h1', null, 'XLA Insights'),
     sessions,
+    isCopy &&
+      h(
+        'span',
+        {
+          class: 'tag',
+          'data-testid': 'static-copy',
+          title: 'A file with recorded answers. TensorBoard shows the whole capture.',
+        },
+        'static copy',
+      ),
     synthetic,
     hostPick,
     devices.element,

@@ -19,7 +19,7 @@ export function createHostPicker({ session, isOpen, linked, apply, announce, rep
       if (!requested) return;
       const { session: { name, hosts }, rows } = requested;
       try {
-        const { openPicker } = await import('../hosts/view.js');
+        const openPicker = (await import('../hosts/view.js')).openPicker;
         if (!isOpen(name)) return;
         // The anchor may have been clicked twice while the script was loaded.
         close();

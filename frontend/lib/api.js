@@ -13,6 +13,17 @@ export class RequestError extends Error {
   }
 }
 
+/** The status of a request that a static copy has no answer to. */
+export const NOT_RECORDED = 501;
+
+/** @typedef {Pick<Response, 'ok'|'status'|'json'>} Answer */
+
+/** @type {(url: string, options: RequestInit) => Answer|Promise<Answer>} */
+let send = (url, options) => fetch(url, options);
+
+/** Sets what answers requests in place of the server. @param {(url: string) => Answer} answer */
+export const answerFrom = (answer) => { send = answer; };
+
 /**
  * `get('window', {session: 'a', start_ps: 5})` requests `data/window?session=a&start_ps=5`; null and undefined are left
  * out.
@@ -86,7 +97,7 @@ const presentEntries = (values) => Object.entries(values).filter(([, value]) => 
 async function request(url, options) {
   const endActivity = beginActivity();
   try {
-    const response = await fetch(url, options);
+    const response = await send(url, options);
     const body = await response.json().catch((error) => {
       // An answer that is not JSON, such as a proxy's page; other errors are of the connection.
       if (error instanceof SyntaxError) return null;

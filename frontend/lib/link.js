@@ -237,8 +237,8 @@ export function createLink(defaultSession) {
      */
     address(defaults = {}) {
       writeDelayed();
-      const { origin, pathname, search, hash } = target.location;
-      return origin + pathname + search + formatHash(hash, { ...defaults, ...state });
+      const { href, hash } = target.location;
+      return href.split('#')[0] + formatHash(hash, { ...defaults, ...state });
     },
     /** Calls back after Back, Forward or an edit of the address. @param {(state: LinkState) => void} listener */
     onNavigation(listener) { listeners.add(listener); },

@@ -4,7 +4,7 @@ import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { count, plural, rangeText } from '../lib/format.js';
-import { createLatestChannel } from '../lib/api.js';
+import { createLatestChannel, NOT_RECORDED } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { collectiveContent } from './panel-collective.js';
 import { eventContent } from './panel-event.js';
@@ -98,7 +98,10 @@ export function createPanel(act, on) {
       const answer = await request;
       if (number === newestRequest) show(content(answer));
     } catch (error) {
-      if (number === newestRequest) on.failed(/** @type {RequestError} */ (error));
+      if (number !== newestRequest) return;
+      const failure = /** @type {RequestError} */ (error);
+      if (failure.status === NOT_RECORDED) show({ title: failure.message, body: h('div', null) });
+      else on.failed(failure);
     }
   }
 

@@ -1,7 +1,7 @@
 /** The Timeline view: connects lanes, strip, toolbar and panel. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { get, getShared } from '../lib/api.js';
+import { get, getShared, NOT_RECORDED } from '../lib/api.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
@@ -56,6 +56,9 @@ export function timelineView(app) {
     showPanel();
   };
   const failed = (/** @type {Error} */ error) => {
+    if (/** @type {import('../lib/api.js').RequestError} */ (error).status === NOT_RECORDED) {
+      return app.reportError('timeline', error);
+    }
     app.addNote({
       id: 'timeline',
       severity: 'error',

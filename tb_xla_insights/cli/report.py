@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import SEVERITIES
 from tb_xla_insights.cli import arguments, printing, reading
 from tb_xla_insights.report.duty import DUTY
+from tb_xla_insights.text import units
+
+if TYPE_CHECKING:
+    from tb_xla_insights.session import Session
 
 FINDINGS = 1
 """The exit code if `--fail-on` applies."""
@@ -38,7 +42,10 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if a finding has at least this severity: info, warning or critical",
     )
     parser.add_argument(
-        "--html", metavar="FILE", type=Path, help="write the report as an HTML page that needs no server"
+        "--html",
+        metavar="FILE",
+        type=Path,
+        help="write TensorBoard's page with this session as one file, which needs no server",
     )
     parser.add_argument(
         "--samples-per-step",
@@ -58,24 +65,29 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
+    page = _packed_page() if options.html is not None else None
     # np.unique imports numpy.ma at its first call.
     session = reading.read_session(
         options,
         meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"),
         outputs=[options.html] if options.html else (),
     )
-    with reading.show_progress(session):
-        document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
+    if page is None or options.json or options.fail_on is not None:
+        with reading.show_progress(session):
+            document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
     with printing.ignore_closed_pipe():
-        if options.json or options.html is not None:
-            reading.print_warnings(session)
         if options.json:
+            reading.print_warnings(session)
             printing.print_json(document)
-        elif options.html is None:
+        elif page is None:
             _print_text(document, options)
-    if options.html is not None:
+    if page is not None:
+        with reading.show_progress(session, activity="Recording what the page shows"):
+            copy = _static_copy(page, session)
+        if not options.json:
+            reading.print_warnings(session)
         with suppress(BrokenPipeError):  # the reader of a pipe, such as `head`, has closed it
-            _write_page(document, options.html)
+            _write(copy, options.html)
     if options.fail_on is None:
         return 0
     severities = SEVERITIES[SEVERITIES.index(options.fail_on) :]
@@ -96,14 +108,24 @@ def _print_text(document: Any, options: Any) -> None:
         print_screen(printing.console(), document, options.duty)
 
 
-def _write_page(document: Any, path: Path) -> None:
-    from tb_xla_insights.files.replace import replace_atomically, report_write_errors
-    from tb_xla_insights.html.page import report_html
+def _packed_page() -> bytes:
+    from tb_xla_insights.static_copy.document import packed_page
 
-    page = report_html(document)
+    return packed_page()
+
+
+def _static_copy(page: bytes, session: Session) -> bytes:
+    from tb_xla_insights.static_copy.document import static_copy
+
+    return static_copy(page, session.hosts.files, session.opened)
+
+
+def _write(copy: bytes, path: Path) -> None:
+    from tb_xla_insights.files.replace import replace_atomically, report_write_errors
+
     with (
         report_write_errors(path, "give a file that can be written with --html"),
         replace_atomically(path) as temporary_path,
     ):
-        temporary_path.write_text(page, encoding="utf-8", errors="backslashreplace")
-    printing.print_note(f"{path}: the report as a page")
+        temporary_path.write_bytes(copy)
+    printing.print_note(f"{path}: the page as a static copy, {units.byte_size(len(copy))}")

@@ -50,6 +50,12 @@ def is_packed(folder: Path) -> bool:
     return bool(read_packed(folder, read_sources(folder)))
 
 
+def read_static_page(folder: Path) -> bytes | None:
+    """The page as one HTML document, packed from exactly the current sources; None if there is none."""
+    path = folder / "packed/static.html"
+    return path.read_bytes() if is_packed(folder) and path.is_file() else None
+
+
 def _digest(sources: dict[str, bytes]) -> str:
     digest = hashlib.sha256()
     for name, content in sources.items():

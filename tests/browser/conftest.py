@@ -16,9 +16,6 @@ import pytest
 from browser.driver import TIMEOUT_MS, Xi
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
 
-from tb_xla_insights.page.folder import page_folder
-from tb_xla_insights.page.packed import is_packed
-
 ROOT = Path(__file__).parents[2]
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -63,12 +60,8 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packed_page() -> None:
-    """Packs the page of this checkout, so that the tests use what users get."""
-    npm = shutil.which("npm")
-    assert npm, "the page cannot be packed: install nodejs and npm"
-    if not is_packed(page_folder()):
-        subprocess.run([npm, "run", "--silent", "pack"], cwd=ROOT, check=True)
+def tests_use_the_packed_page(packed_page: None) -> None:
+    """The tests use what users get."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The HTML report, opened from disk: the page requests nothing else and logs no message."""
+"""The report's page in notebooks, opened from disk: it requests nothing else and logs no message."""
 
 from __future__ import annotations
 

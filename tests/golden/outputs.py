@@ -63,6 +63,14 @@ def printed(*arguments: object) -> bytes:
     return out.buffer.getvalue() + f"\n{code}\n{messages.getvalue()}".encode()
 
 
+def notebook_page(run: Path) -> bytes:
+    """The page of `Session.show()`."""
+    from tb_xla_insights import load
+    from tb_xla_insights.html.page import report_html
+
+    return report_html(load(str(run)).document()).encode(errors="backslashreplace")
+
+
 def command_outputs(run: Path, other: Path | None = None) -> Iterator[Output]:
     """The report; with another session to compare with, all commands."""
     report = printed("report", run, "--json")
@@ -82,8 +90,8 @@ def command_outputs(run: Path, other: Path | None = None) -> Iterator[Output]:
         yield f"window.{suffix}", printed("window", run, *window, *options)
         yield f"compare.{suffix}", printed("compare", run, other, *options)
         yield f"sessions.{suffix}", printed("sessions", run, *options)
+    yield "report.html", notebook_page(run)
     with tempfile.TemporaryDirectory() as folder:
-        printed("report", run, "--html", Path(folder, "report.html"))
         printed("export", run, "--format", "csv", "-o", folder)
         for path in sorted(Path(folder).iterdir()):
             yield path.name, path.read_bytes()
