@@ -30,7 +30,7 @@ export function createLiveRegions() {
     announce,
     /** Announces the verdict of a view, if it has one. @param {Element} view */
     announceVerdict(view) {
-      const verdict = view.querySelector('.verdict p, [data-testid=compare-heading] p')?.textContent;
+      const verdict = view.querySelector('.answer, .verdict p, [data-testid=compare-heading] p')?.textContent;
       if (verdict) announce(verdict);
     },
     /** Announces the result of a user's action at once. @param {string} text */

@@ -14,7 +14,7 @@ import { roundParts } from '../lib/rounded-parts.js';
 /** @typedef {OneStep['rungs'][number]} Rung */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** Narrower parts of the bar have no label. */
+/** Narrower parts of the bar have no label, and those of what happened once, whose colours are pale, have none. */
 const MIN_LABEL_SHARE = 0.07;
 /** Times of the sum are multiples of this share of their unit. */
 const SUM_DECIMALS = 1;
@@ -152,7 +152,7 @@ function partsBar(parts, key, from_ps, axis_ps) {
           style: { ...fillColors(color), flex: `${part[key]} 1 0` },
           title: `${part.label} ${timeText(part[key])}, ${share(part[key] / total(parts, 'ps'))}`,
         },
-        part[key] / axis_ps > MIN_LABEL_SHARE && part.label,
+        key === 'ps' && part.ps / axis_ps > MIN_LABEL_SHARE && part.label,
       );
     }),
   );
