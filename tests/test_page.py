@@ -77,10 +77,11 @@ def module_closure(entry: Path) -> set[Path]:
     return visited
 
 
-def test_every_module_is_imported_with_the_first_load_or_with_a_view() -> None:
+def test_every_module_is_imported_with_the_first_load_a_view_or_the_static_copy() -> None:
     page = page_folder().resolve()
     first_modules = module_closure(page / "index.js")
     views = imported(page / "frame/views.js", DYNAMIC_IMPORT)
     assert {path.parent.name for path in views} >= {"timeline", "compare"}
     assert not views & first_modules  # they would be in the first load
-    assert first_modules.union(*map(module_closure, views)) == set(page.rglob("*.js"))
+    static_copy = module_closure(page / "static-copy/main.js")
+    assert static_copy.union(first_modules, *map(module_closure, views)) == set(page.rglob("*.js"))
