@@ -113,7 +113,7 @@ def test_without_steps_it_is_a_second() -> None:
     assert parts_of(step) == {
         "computing": (300_000, 0),
         "waiting in copy-done": (300_000, 0),
-        "gaps under 10 µs": (400_000, 0),
+        "in gaps under 10 µs": (400_000, 0),
     }
 
 

@@ -1448,6 +1448,8 @@ export interface GroupedFinding {
   basis: string;
   /** The step before and after: `67.7 → 43.3 ms`; empty if unknown. */
   change: string;
+  /** What it is: `fix first` for the one that the verdict names so, else as its group. */
+  tag: "fix first" | "fix" | "pace" | "once";
 }
 
 /** The hosts, a column per property. */
@@ -2268,6 +2270,8 @@ export interface Overview {
   figures: Figure[];
   /** The devices. */
   devices: DeviceColumns;
+  /** Whether one number says how busy all of them are. */
+  devices_agree: boolean;
   /** The mean step. */
   step_idle: MeanStep;
   /** The usual step, by what a core does; `null` if no core recorded work. */
@@ -2728,12 +2732,12 @@ export interface Rung {
   finding: string | null;
   /** The step at best. */
   best_ps: number;
-  /** The step at worst. */
+  /** The step at worst; `best_ps` if the two hardly differ. */
   worst_ps: number;
   /** Share of the usual step that is saved at best. */
   gain: number;
-  /** Share of the usual step that is saved at worst. */
-  gain_at_worst: number;
+  /** The gain in words: `−36.0 %`; `up to −74.8 %` if it may be much less. */
+  text: string;
 }
 
 /** Samples per second. */

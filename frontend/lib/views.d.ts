@@ -4,7 +4,7 @@ import type { ByClass } from "./types";
 import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpSum } from "./routes";
 
 /** What a fix gains, in words. */
-export type Gain = Pick<GroupedFinding, "share" | "basis" | "change">;
+export type Gain = Pick<GroupedFinding, "share" | "basis" | "change" | "tag">;
 /** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
 export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
 /** A gap of one core. `isCopy`: derived from the same gap on another core, whose shares by class it has. */

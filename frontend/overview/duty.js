@@ -37,8 +37,6 @@ const BINS = 80;
 /** Number of intervals from 0 to 100 %: the distribution's axis begins and ends at multiples of 5 %. */
 const AXIS_INTERVALS = 20;
 const MAX_TICKS = 6;
-/** Devices agree if their duty cycles differ by at most a hundredth. */
-const MAX_AGREEING_DIFFERENCE = 0.01;
 
 /**
  * A device by one definition of the duty cycle; times in ps.
@@ -118,12 +116,6 @@ export function dutyCard(devices, session, app) {
     { note: coreCountText(devices.length, selected.length), right: [name, menu], class: 'duty' },
     h('div', { 'data-testid': 'duty-card' }, body),
   );
-}
-
-/** Whether the duty cycles of devices differ so little that one line says all. @param {DutyDevice[]} devices */
-export function agree(devices) {
-  const dutyCycles = rowsOf(devices, 'ops').map(({ duty }) => duty);
-  return devices.length > 0 && maximum(dutyCycles) - minimum(dutyCycles) <= MAX_AGREEING_DIFFERENCE;
 }
 
 /**

@@ -97,7 +97,7 @@ export function findingsCard(answer, app) {
       'div',
       { 'data-testid': 'findings' },
       groups.length
-        ? groups.flatMap(({ tag, title, note, gain: groupGain, findings: gains }) => [
+        ? groups.flatMap(({ title, note, gain: groupGain, findings: gains }) => [
             h(
               'div',
               { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
@@ -110,7 +110,7 @@ export function findingsCard(answer, app) {
               null,
               gains.map((gain) => {
                 const finding = /** @type {Finding} */ (findingById.get(gain.id));
-                return findingItem(finding, findings.indexOf(finding) + 1, tag, gain, answer, app);
+                return findingItem(finding, findings.indexOf(finding) + 1, gain, answer, app);
               }),
             ),
           ])
@@ -122,12 +122,11 @@ export function findingsCard(answer, app) {
 /**
  * @param {Finding} finding
  * @param {number} rank from 1, as in all views and in the terminal
- * @param {import('../lib/routes').FindingGroup['tag']} tag
  * @param {import('../lib/views').Gain} gain
  * @param {Overview} answer
  * @param {App} app
  */
-function findingItem(finding, rank, tag, gain, answer, app) {
+function findingItem(finding, rank, gain, answer, app) {
   const { explained_gaps, partial } = answer;
   const { id, severity, title, detail, advice, cost_ps, windows } = finding;
   const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
@@ -139,7 +138,7 @@ function findingItem(finding, rank, tag, gain, answer, app) {
       null,
       h('span', { class: 'rank' }, String(rank)),
       severityTag(severity),
-      h('span', { class: `tag ${tag}` }, tag),
+      h('span', { class: `tag ${gain.tag}` }, gain.tag),
       h('span', null, title),
     ),
     // The gain is unknown until all hosts are read.

@@ -5,7 +5,7 @@ import { chip, fillColors } from '../lib/classes.js';
 import { niceStep, tickMarks } from '../lib/axis.js';
 import { card, link, windowLinkState } from '../lib/cards.js';
 import { digits, share, timeText, unitFor } from '../lib/format.js';
-import { maximum, total } from '../lib/totals.js';
+import { total } from '../lib/totals.js';
 import { roundParts } from '../lib/rounded-parts.js';
 
 /** @typedef {import('../lib/routes').Overview} Overview */
@@ -74,7 +74,8 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
         [partsBar(parts, 'ps', 0, axis_ps), partsBar(parts, 'once_ps', now_ps, axis_ps)],
         once_ps > 0 && !partial ? `+ ${digits(once_ps / unit.ps, SUM_DECIMALS)} once = ${time(mean_ps)}` : '',
       ),
-      rungs.map((rung) =>
+      // The gains are unknown until all hosts are read.
+      (partial ? [] : rungs).map((rung) =>
         row(
           rung.kind === 'pace' ? (rung.finding ?? rung.kind) : rung.kind,
           rung.finding ? link(rung.label, () => app.open({ v: '', sel: `fin:${rung.finding}` })) : rung.label,
@@ -84,7 +85,7 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
             rung.worst_ps > rung.best_ps && piece('uncertain', rung.best_ps, Math.min(rung.worst_ps, now_ps)),
             piece('ghost', Math.min(rung.worst_ps, now_ps), now_ps),
           ],
-          gainNote(rung, findings),
+          rungNote(rung, findings),
         ),
       ),
       h(
@@ -98,17 +99,16 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
 
   /** `221.4 ms`, or `5.0 – 6.7 ms` if it is uncertain. @param {Rung} rung */
   function rungTime({ best_ps, worst_ps }) {
-    return time(best_ps) === time(worst_ps)
+    return best_ps === worst_ps
       ? time(best_ps)
       : `${digits(best_ps / unit.ps, SUM_DECIMALS)} – ${digits(worst_ps / unit.ps, SUM_DECIMALS)}\u202f${unit.name}`;
   }
 }
 
 /** `−8.8 % · finding 1` @param {Rung} rung @param {Overview['findings']} findings */
-function gainNote({ gain, gain_at_worst, finding }, findings) {
+function rungNote({ text, finding }, findings) {
   const rank = findings.findIndex(({ id }) => id === finding) + 1;
-  const saved = `${gain - gain_at_worst > 0.0005 ? 'up to ' : ''}−${share(gain)}`;
-  return rank ? `${saved} · finding ${rank}` : saved;
+  return rank ? `${text} · finding ${rank}` : text;
 }
 
 /**
@@ -178,6 +178,6 @@ function sumLine(parts, now_ps, per) {
       rounded[index] ? [h('span', null, chip(...lookOf(part)), `${part.label} ${text(rounded[index])}`)] : [],
     ),
     small.length > 0 && h('span', null, `${small.map(({ label }) => label).join(', ')} ${text(0)}`),
-    h('b', null, `= a usual ${per} ${text(maximum([total(rounded, Number)], 0))}\u202f${unit.name}`),
+    h('b', null, `= a usual ${per} ${text(total(rounded, Number))}\u202f${unit.name}`),
   );
 }

@@ -5,7 +5,7 @@ import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { coreCountText, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
-import { agree, dutyCard } from './duty.js';
+import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard, markLinked } from './findings.js';
 import { oneStepCard } from './one-step.js';
@@ -40,7 +40,7 @@ export function overviewView(app) {
       oneStepCard(answer, app),
       findingsCard(answer, app),
       idleCard(devices, idle, answer, session, app),
-      agree(app.selectedDevices(devices)) ? null : dutyCard(devices, session, app),
+      answer.devices_agree ? null : dutyCard(devices, session, app),
       steps.element,
       dataCards(answer, devices.length, app),
     );

@@ -15,7 +15,9 @@ import { positionText } from './toolbar.js';
 
 const ALIGNED = 'Gaps are hidden while device rows are aligned to host steps; press t to end the alignment.';
 const LOADING = 'The gaps are not loaded yet.';
-const NO_GAPS = 'No gap of 10\u202fµs or more.';
+/** The shortest gaps that have a cause. */
+const SHORTEST = '10\u202fµs';
+const NO_GAPS = `No gap of ${SHORTEST} or more.`;
 
 /**
  * Whether a gap is one of the items.
@@ -143,7 +145,7 @@ export function createGaps(model, lanes, on) {
       number === null ? gaps : `gap ${positionText(number - 1, counted)}`,
       counted === row.events
         ? gaps
-        : `${plural(counted, 'gap')} of ${timeText(counted_from_ps, 0)} or more, ${gaps} from 10\u202fµs`,
+        : `${plural(counted, 'gap')} of ${timeText(counted_from_ps, 0)} or more, ${gaps} from ${SHORTEST}`,
     );
   }
 

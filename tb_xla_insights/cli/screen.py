@@ -12,8 +12,9 @@ from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.screen_table import screen_table
 from tb_xla_insights.cli.step_bars import step_lines
 from tb_xla_insights.report.condensed import device_row
+from tb_xla_insights.report.duty import devices_agree
 from tb_xla_insights.report.figures import step_count_text, steps_in_mean
-from tb_xla_insights.report.finding_text import Gain, finding_groups, gain_of
+from tb_xla_insights.report.finding_text import Gain, finding_groups, gain_of, tag_of
 from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.text import units
@@ -30,8 +31,6 @@ _MIN_TABLE_LINES, _MAX_TABLE_LINES = 6, 12
 _MAX_WARNINGS = 2
 _BODY = "     "
 """The indent below the head of a finding."""
-_AGREE_SHARE = 0.01
-"""Cores whose busy shares differ by less are told as one."""
 
 
 def print_screen(out: Console, document: Document, duty: str = "ops") -> None:
@@ -39,8 +38,9 @@ def print_screen(out: Console, document: Document, duty: str = "ops") -> None:
     `duty` is the definition of busy for the devices."""
     width, is_unicode = min(MAX_WIDTH, out.width), out.encoding.lower().startswith("utf")
     step = one_step(document)
-    for text in wrap(document["verdict"]["headline"], width):
-        out.print(text, style="bold")
+    headline = wrap(document["verdict"]["headline"], width)
+    for line in headline:
+        out.print(line, style="bold")
     blocks = [
         wrap(document["verdict"]["details"], width) if document["verdict"]["details"] else [],
         _warnings(document, width),
@@ -48,9 +48,7 @@ def print_screen(out: Console, document: Document, duty: str = "ops") -> None:
         step_lines(step, width, is_unicode) if step else [],
     ]
     last = _last_lines(document, duty, width)
-    used = len(wrap(document["verdict"]["headline"], width)) + sum(
-        len(block) + 1 for block in blocks if block
-    )
+    used = len(headline) + sum(len(block) + 1 for block in blocks if block)
     table = screen_table(document, step)
     free = MAX_LINES - used - len(last)
     findings = _findings(document, width, free - 1 - (_MIN_TABLE_LINES if table else 0))
@@ -157,10 +155,10 @@ def _items(document: Document) -> Iterator[_Item]:
     numbers = {finding["id"]: n for n, finding in enumerate(document["findings"], start=1)}
     for group in finding_groups(document):
         for finding in group.findings:
-            is_first = finding["id"] == document["verdict"]["fix"]
+            tag = tag_of(finding, group, document)
             yield _Item(
                 numbers[finding["id"]],
-                "FIX FIRST" if is_first else group.tag,
+                "FIX FIRST" if tag == "fix first" else tag,
                 gain_of(finding, document),
                 finding,
                 numbers.get(finding["after"]),
@@ -178,6 +176,6 @@ def _cores_text(document: Document, duty: str) -> str:
         return ""
     cores = f"{units.count(len(shares))} {'cores' if document['devices'][0]['kind'] == 'tpu' else 'devices'}"
     low, high = min(shares), max(shares)
-    if high - low <= _AGREE_SHARE:
+    if devices_agree(shares):
         return f"{cores} agree: each is busy for {units.share(sum(shares) / len(shares))} of its span. "
     return f"{cores} are busy for {units.share(low)} to {units.share(high)} of their spans. "

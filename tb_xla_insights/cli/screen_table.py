@@ -148,9 +148,7 @@ def _waits_table(report: Row, step: OneStep) -> ScreenTable:
     }
     rows: list[tuple[str, int]] = []
     for kind, ops in groups.items():
-        of_step_ps = sum(
-            part["ps"] for part in step["parts"] if part["kind"] == kind and part["name"] != "late"
-        )
+        of_step_ps = sum(part["ps"] for part in step["parts"] if part["kind"] == kind)
         whole_ps = sum(ps for _, ps in ops)
         rows += [(op, of_step_ps * ps // whole_ps) for op, ps in ops if whole_ps]
     rows += [(part["label"], part["ps"]) for part in step["parts"] if part["kind"] == "late"]

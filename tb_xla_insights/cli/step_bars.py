@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.thresholds import MAX_GAIN_SPREAD
 from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.text import units
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.overview_route import OneStep, Rung, StepPart
+    from tb_xla_insights.schema.overview_route import OneStep, StepPart
 
 _MAX_COLUMNS = 50
 _LABELS = 24
@@ -36,7 +35,7 @@ def step_lines(step: OneStep, width: int, is_unicode: bool) -> list[str]:
     decimals = (
         1 if step["now_ps"] >= 10 * units.PS_PER[unit] else 2 if step["now_ps"] >= units.PS_PER[unit] else 3
     )
-    gains = [_gain_text(rung) for rung in step["rungs"]]
+    gains = [rung["text"] for rung in step["rungs"]]
     columns = max(0, min(_MAX_COLUMNS, width - _LABELS - 1 - max(map(len, gains), default=0)))
 
     def time(ps: int) -> str:
@@ -53,8 +52,7 @@ def step_lines(step: OneStep, width: int, is_unicode: bool) -> list[str]:
 
     rows = [("now", time(step["now_ps"]), bar(*_textures(step["parts"]), (ONCE, once_ps)))]
     for rung, gain in zip(step["rungs"], gains, strict=True):
-        uncertain_ps = 0 if _is_certain(rung) else rung["worst_ps"] - rung["best_ps"]
-        solid = bar((WORKS, rung["best_ps"]), (UNCERTAIN, uncertain_ps))
+        solid = bar((WORKS, rung["best_ps"]), (UNCERTAIN, rung["worst_ps"] - rung["best_ps"]))
         rows.append((rung["label"], time(rung["best_ps"]), f"{solid} {gain}"))
     bars = [f"  {label:<13}{text:>8} {line}" for label, text, line in rows]
     heading = _heading(step, time(step["once_ps"]), unit, width, is_unicode)
@@ -65,15 +63,6 @@ def _textures(parts: Sequence[StepPart]) -> list[tuple[str, int]]:
     return [(_TEXTURES.get(part["kind"], IDLE), part["ps"]) for part in parts]
 
 
-def _gain_text(rung: Rung) -> str:
-    gain = units.reduction_text(rung["gain"])
-    return gain if _is_certain(rung) else f"up to {gain}"
-
-
-def _is_certain(rung: Rung) -> bool:
-    return rung["gain"] - rung["gain_at_worst"] < MAX_GAIN_SPREAD * rung["gain"]
-
-
 def _heading(step: OneStep, once: str, unit: str, width: int, is_unicode: bool) -> list[str]:
     """`One step, ms per core`, and what the textures mean, as far as bars have them."""
     times = Counter[str]()
@@ -82,7 +71,8 @@ def _heading(step: OneStep, once: str, unit: str, width: int, is_unicode: bool) 
     texts = {WORKS: "works", WAITS: "waits", IDLE: "idle"}
     legend = [f"{texture} {text}" for texture, text in texts.items() if _is_visible(times[texture], step)]
     legend += [f"{ONCE} once, + {once}"] if _is_visible(step["once_ps"], step) else []
-    legend += [f"{UNCERTAIN} uncertain"] if not all(map(_is_certain, step["rungs"])) else []
+    is_uncertain = any(rung["worst_ps"] > rung["best_ps"] for rung in step["rungs"])
+    legend += [f"{UNCERTAIN} uncertain"] if is_uncertain else []
     text, heading = "   ".join(legend), f"One {step['per']}, {unit} per core"
     text = text if is_unicode else text.translate(_ASCII)
     space = width - len(heading) - len(text)

@@ -15,6 +15,7 @@ from tb_xla_insights.text.units import change_text, reduction_text, share, time_
 Row = Mapping[str, Any]
 
 Tag = Literal["fix", "pace", "once"]
+FindingTag = Literal["fix first", "fix", "pace", "once"]
 
 _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
     "fix": ("fix", "Fix", "what your code can avoid"),
@@ -99,8 +100,17 @@ def change_after_mistakes(limit: Row, report: Row) -> StepChange | None:
 
 
 def _is_certain(finding: Row) -> bool:
-    gain, gain_at_worst = finding["gain"] or 0.0, finding["gain_at_worst"] or 0.0
+    return is_certain(finding["gain"] or 0.0, finding["gain_at_worst"] or 0.0)
+
+
+def is_certain(gain: float, gain_at_worst: float) -> bool:
+    """Whether a gain at best is hardly more than at worst."""
     return gain - gain_at_worst < MAX_GAIN_SPREAD * gain or gain == gain_at_worst
+
+
+def tag_of(finding: Row, group: FindingGroup, report: Row) -> FindingTag:
+    """What a finding is: `fix first` for the one that the verdict names so, else as its group."""
+    return "fix first" if finding["id"] == report["verdict"]["fix"] else group.tag
 
 
 def finding_groups(report: Row) -> list[FindingGroup]:

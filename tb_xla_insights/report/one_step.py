@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
 from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.opcodes import opcode
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.catalog.classes import SHORT_GAPS, label
 from tb_xla_insights.report.figures import idle_rows
-from tb_xla_insights.report.finding_text import finding_groups, step_change
-from tb_xla_insights.text.units import PS_PER, rounded_parts
+from tb_xla_insights.report.finding_text import finding_groups, is_certain, step_change
+from tb_xla_insights.text.units import PS_PER, reduction_text, rounded_parts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import OneStep, Rung, RungKind, StepPart, StepPartKind
@@ -112,7 +112,7 @@ def _label(key: _Key) -> str:
         case "idle":
             return label(key.name)
         case "short_gaps":
-            return "gaps under 10 µs"
+            return SHORT_GAPS
 
 
 def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
@@ -248,13 +248,16 @@ def _rung(
     kind: RungKind, label: str, finding: str | None, now_ps: int, best_and_worst_ps: tuple[int, int]
 ) -> Rung:
     best_ps, worst_ps = best_and_worst_ps
-    worst_ps = max(best_ps, worst_ps)
+    gain, gain_at_worst = ((now_ps - ps) / now_ps for ps in (best_ps, max(best_ps, worst_ps)))
+    if is_certain(gain, gain_at_worst):
+        worst_ps = best_ps
+    text = reduction_text(gain)
     return {
         "kind": kind,
         "label": label,
         "finding": finding,
         "best_ps": best_ps,
         "worst_ps": worst_ps,
-        "gain": (now_ps - best_ps) / now_ps,
-        "gain_at_worst": (now_ps - worst_ps) / now_ps,
+        "gain": gain,
+        "text": text if worst_ps == best_ps else f"up to {text}",
     }

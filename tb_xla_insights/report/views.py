@@ -16,8 +16,9 @@ from tb_xla_insights.report.device_columns import (
     device_columns,
     rounded_to_unit,
 )
+from tb_xla_insights.report.duty import devices_agree
 from tb_xla_insights.report.figures import headline_figures
-from tb_xla_insights.report.finding_text import finding_groups, gain_of
+from tb_xla_insights.report.finding_text import finding_groups, gain_of, tag_of
 from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
@@ -74,6 +75,7 @@ def _overview(session: SessionView) -> Overview:
         "verdict": report["verdict"],
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
+        "devices_agree": devices_agree([device["duty_cycle"] for device in report["devices"]]),
         "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
         "one_step": one_step(report),
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
@@ -102,7 +104,7 @@ def _overview(session: SessionView) -> Overview:
 
 def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
     """The groups of findings, in order: the tag of each and the text above it, and the
-    `id` of each finding with the gain of its fix (`share`, `basis`, `change`, see `Gain`)."""
+    `id` of each finding with the gain of its fix (`share`, `basis`, `change`, see `Gain`) and its `tag`."""
     return [
         {
             "tag": group.tag,
@@ -110,7 +112,12 @@ def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
             "note": group.note,
             "gain": group.gain,
             "findings": [
-                cast("GroupedFinding", {"id": finding["id"]} | asdict(gain_of(finding, report)))
+                cast(
+                    "GroupedFinding",
+                    {"id": finding["id"]}
+                    | asdict(gain_of(finding, report))
+                    | {"tag": tag_of(finding, group, report)},
+                )
                 for finding in group.findings
             ],
         }

@@ -142,11 +142,11 @@ class Rung(TypedDict):
     best_ps: int
     """The step at best."""
     worst_ps: int
-    """The step at worst."""
+    """The step at worst; `best_ps` if the two hardly differ."""
     gain: float
     """Share of the usual step that is saved at best."""
-    gain_at_worst: float
-    """Share of the usual step that is saved at worst."""
+    text: str
+    """The gain in words: `−36.0 %`; `up to −74.8 %` if it may be much less."""
 
 
 class OneStep(TypedDict):
@@ -225,6 +225,8 @@ class GroupedFinding(TypedDict):
     """What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason."""
     change: str
     """The step before and after: `67.7 → 43.3 ms`; empty if unknown."""
+    tag: Literal["fix first", "fix", "pace", "once"]
+    """What it is: `fix first` for the one that the verdict names so, else as its group."""
 
 
 class FindingGroup(TypedDict):
@@ -273,6 +275,8 @@ class Overview(PartialAnswer):
     """The headline figures: duty cycle, step, device work and idle time."""
     devices: DeviceColumns
     """The devices."""
+    devices_agree: bool
+    """Whether one number says how busy all of them are."""
     step_idle: MeanStep
     """The mean step."""
     one_step: OneStep | None
