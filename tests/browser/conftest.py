@@ -110,13 +110,12 @@ def fresh_page(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(scope="session")
-def reusable_pages() -> Iterator[list[Page]]:
+def reusable_pages(browser: Browser) -> Iterator[list[Page]]:
     """The page of the previous test, if it can be used again: a new one takes three processes and most of a test's
-    time."""
-    pages: list[Page] = []
-    yield pages
-    for page in pages:
-        page.context.close()
+    time. It ends with its browser."""
+    yield []
+    for context in browser.contexts:
+        context.close()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from browser.conftest import new_page
 from browser.driver import settle
-from playwright.sync_api import Page, Playwright, expect
+from playwright.sync_api import Browser, Page, Playwright, expect
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
@@ -28,16 +28,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["chromium", "firefox"])
-def copied(request: pytest.FixtureRequest, copy: Path) -> Iterator[Page]:
+def copied(
+    request: pytest.FixtureRequest, copy: Path, browser: Browser, playwright: Playwright
+) -> Iterator[Page]:
     """The copy in a browser. Its test fails on a request or a message."""
     if request.param == "firefox":
         path = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
         if not path:
             pytest.skip("no Firefox here; set FIREFOX to its path")
-        playwright: Playwright = request.getfixturevalue("playwright")
         browser = playwright.firefox.launch(channel="moz-firefox", executable_path=path)
-    else:
-        browser = request.getfixturevalue("browser")
     page = new_page(browser, {"viewport": {"width": 1440, "height": 900}})
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
