@@ -360,6 +360,29 @@ class TestLazyAgainstDynamo:
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]
 
 
+def test_what_a_predicted_stands_beside_what_b_measured() -> None:
+    slow, baseline = (session(demo(f"torch_xla_{name}")) for name in ("slow_input", "baseline"))
+    [row] = comparison_document(slow, baseline)["predictions"]
+    a, b = (SessionView(side).report for side in (slow, baseline))
+    finding = a["findings"][row["number"] - 1]
+    assert (row["id"], row["title"]) == ("input_bound", finding["title"])
+    assert row["best_ps"] == finding["step_if_fixed_ps"]  # no step has a cost that happened once
+    assert row["worst_ps"] == finding["step_if_fixed_at_worst_ps"]
+    assert (row["a_ps"], row["b_ps"]) == (a["mistakes"]["usual_step_ps"], b["mistakes"]["usual_step_ps"])
+    assert "tracing_bound" in {finding["id"] for finding in a["findings"]}, "B has this one as well"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("torch_xla_dynamic_shapes", "torch_xla_baseline"),  # its compilation happened once
+        ("synthetic_case_study_8_tpu_cores", "torch_xla_baseline"),  # another setup
+    ],
+)
+def test_nothing_is_predicted_of_what_happened_once_and_of_another_setup(names: tuple[str, str]) -> None:
+    assert comparison_document(*(session(demo(name)) for name in names))["predictions"] == []
+
+
 def test_the_default_step_is_on_one_axis() -> None:
     step = default_step_view(SessionView(session(demo("synthetic_case_study_8_tpu_cores"))))
     assert step is not None
@@ -375,9 +398,12 @@ def test_the_default_step_is_on_one_axis() -> None:
         assert piece["start_ps"] == at
         at += piece["duration_ps"]
     assert at == end
-    [run], [gap] = step["runs"], step["gaps"]
-    assert run["start_ps"] + run["duration_ps"] == gap["start_ps"]
-    assert (gap["start_ps"] + gap["duration_ps"], gap["cause"]) == (end, "tracing")
+    [before, own], [gap] = step["runs"], step["gaps"]
+    assert (before["is_own"], own["is_own"]) == (False, True)
+    assert before["start_ps"] + before["duration_ps"] == gap["start_ps"]
+    assert gap["cause"] == "tracing"
+    # The step launches its run at its end.
+    assert end <= own["start_ps"] == gap["start_ps"] + gap["duration_ps"]
     assert not step["is_cut"]
 
 

@@ -22,7 +22,7 @@ from typing_extensions import get_original_bases, is_typeddict
 from docs.schema.typescript import declarations
 from tb_xla_insights import schema, tables
 from tb_xla_insights.catalog import classes
-from tb_xla_insights.compare.sentences import PAIR_VERDICT_TEXTS, PRESENCE_TEXTS, VERDICT_TEXTS
+from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS
 from tb_xla_insights.schema.compare import Comparison
 from tb_xla_insights.schema.report import Report
 from tb_xla_insights.schema.routes import Routes
@@ -93,10 +93,6 @@ COMPARE_TEXTS = """/** Words of comparisons. Generated from `tb_xla_insights/com
 /** Verdicts as printed beside a row. @type {{Record<TestVerdict, string>}} */
 export const VERDICT_TEXTS = {{
 {verdicts}}};
-
-/** Verdicts of the pairs in a table of pairs. @type {{Record<TestVerdict, string>}} */
-export const PAIR_VERDICT_TEXTS = {{
-{pair_verdicts}}};
 
 /**
  * Which sessions have an op or annotation, as printed beside it.
@@ -255,7 +251,6 @@ def compare_texts() -> str:
     """The words of comparisons, as a module of the page."""
     return COMPARE_TEXTS.format(
         verdicts=_properties_of_texts(VERDICT_TEXTS),
-        pair_verdicts=_properties_of_texts(PAIR_VERDICT_TEXTS),
         presences=_properties_of_texts(PRESENCE_TEXTS),
     )
 

@@ -14,5 +14,5 @@ export function differenceText(a_ps, b_ps, unit) {
   return difference((thousandths(b_ps) - thousandths(a_ps)) / 1000, 3);
 }
 
-/** @param {number|null|undefined} value @param {number} [decimals] */
-export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));
+/** @param {number|null|undefined} value */
+export const ratioCell = (value) => (value == null ? MISSING : ratio(value));

@@ -1,6 +1,7 @@
 /**
  * The steps of median length of two sessions on one axis: annotations, classes of the host, and runs and gaps of the
- * first device. A session with several hosts is represented by a step of its median host.
+ * first device until the last run that the step launched. A session with several hosts is represented by a step of its
+ * median host.
  */
 
 import { h, percent } from '../lib/dom.js';
@@ -22,12 +23,19 @@ const AXIS_LENGTH_FACTOR = 1.08;
 const stepText = ({ number, duration_ps }) =>
   [...(number === null ? [] : [`step ${number}`]), headlineTime(duration_ps)].join(' · ');
 
+/** The end of the step, or of the last run that it launched. @param {DefaultStep} step */
+const endOf = ({ start_ps, duration_ps, runs }) =>
+  maximum(
+    runs.filter(({ is_own }) => is_own).map((span) => span.start_ps + span.duration_ps),
+    start_ps + duration_ps,
+  );
+
 /**
  * @param {[string, DefaultStep|null][]} sides names and steps
  * @param {(name: string, state: import('../lib/link.js').LinkState) => void} open shows a window of that session
  */
 export function stepStrip(sides, open) {
-  const length = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * AXIS_LENGTH_FACTOR;
+  const length = maximum(sides.map(([, step]) => (step ? endOf(step) - step.start_ps : 1))) * AXIS_LENGTH_FACTOR;
   const unit = unitFor(length);
   const phases = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
   const toneOf = (/** @type {string} */ phase) =>
@@ -35,7 +43,7 @@ export function stepStrip(sides, open) {
 
   /** @param {string} sessionName @param {DefaultStep} step */
   function lanes(sessionName, step) {
-    const end = step.start_ps + step.duration_ps;
+    const end = endOf(step);
     /**
      * @param {StepInterval} span
      * @param {string} key of the slice's colours
@@ -80,12 +88,13 @@ export function stepStrip(sides, open) {
         step.device?.split('/').at(-1) ?? 'device',
         step.runs.length
           ? step.runs.map((span) => {
-              const beganBefore = span.start_ps < step.start_ps;
+              const { program, is_own } = span;
               const time = timeText(span.duration_ps);
-              return slice(span, 'dev', `${span.program}${beganBefore ? ', begun before the step' : ''}`, {
-                texts: beganBefore
-                  ? [`begun before the step, ${time}`, 'begun before']
-                  : [`${span.program} ${time}`, `${shortProgram(span.program)} ${time}`, shortProgram(span.program)],
+              return slice(span, 'dev', `${program}${is_own ? '' : ', launched by another step'}`, {
+                texts: is_own
+                  ? [`${program} ${time}`, `${shortProgram(program)} ${time}`, shortProgram(program)]
+                  : [`of another step, ${time}`, 'of another step'],
+                pattern: is_own ? '' : 'rest',
               });
             })
           : [h('span', { class: 'muted small lane-note' }, 'no run in this step')],

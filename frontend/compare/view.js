@@ -1,7 +1,6 @@
 /** The Compare view: the open session A beside session B, chosen in the header. */
 
 import { button, emphasised, fill, h, percent } from '../lib/dom.js';
-import { get } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { SHORT_GAPS, classCell } from '../lib/classes.js';
 import { card, coreCountText, classColor, tableCard } from '../lib/cards.js';
@@ -21,14 +20,12 @@ import { ownName } from '../lib/path-names.js';
 import { maximum } from '../lib/totals.js';
 import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { countColumn, table } from '../lib/table.js';
 import { differenceText, ratioCell } from './cells.js';
 import { deviceCards } from './device.js';
 import { failureCard, headingCard, sessionBadge } from './heading.js';
 import { lazyCard } from './lazy.js';
-import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
-import { pairVerdictCell, VERDICT_COLUMN } from './verdict.js';
+import { VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {import('../lib/routes').TimePair} TimePair */
@@ -111,93 +108,19 @@ const valueOptions = (side) => ({
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compareView(app) {
   const element = h('div', { class: 'cards compare' });
-  const pairs = h(
-    'div',
-    { class: 'fill' },
-    h(
-      'p',
-      { class: 'secondary' },
-      'From a CSV file with one pair per line: sessions of this logdir or step times in ms in the columns a and b, ' +
-      'or the speed-ups themselves.',
-    ),
-  );
-  const file = h('input', {
-    type: 'file',
-    accept: '.csv,text/csv',
-    class: 'hidden',
-    'data-testid': 'pairs-file',
-    onchange: loadPairs,
-  });
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   /** @type {string|null} */
   let requestedName = null;
-  /** The file of pairs that the user chose last. @type {File|null} */
-  let pairsFile = null;
-
-  const pairsCard = () =>
-    card(
-      'Speed-up over pairs',
-      { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) },
-      file,
-      pairs,
-    );
-  async function loadPairs() {
-    const [selectedFile] = file.files ?? [];
-    if (!selectedFile) return;
-    pairsFile = selectedFile;
-    file.value = '';
-    try {
-      const { columns, rows, means, counts } = await readPairs(await selectedFile.text(), async (a, b) => {
-        const { measures } = await get('compare', { session: a, other: b });
-        const step = measures.find(({ name }) => name === 'step_median');
-        return { times: [step?.a_ps ?? 0, step?.b_ps ?? 0], verdict: step?.verdict ?? null };
-      });
-      if (selectedFile !== pairsFile) return;
-      const hasVerdicts = columns.map((_, index) => rows.some(({ verdicts }) => verdicts[index]));
-      fill(
-        pairs,
-        table({
-          label: 'Speed-up over pairs',
-          testid: 'pairs-table',
-          items: rows,
-          columns: [
-            definedColumn(TABLES.pairs.model),
-            ...columns.flatMap((head, index) => [
-              countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[index], {
-                cell: (row) => ratioCell(row.speedups[index], 3),
-              }),
-              ...(hasVerdicts[index]
-                ? [
-                    {
-                      head: '',
-                      name: 'Verdict',
-                      cell: (/** @type {typeof rows[number]} */ row) => pairVerdictCell(row.verdicts[index]),
-                    },
-                  ]
-                : []),
-            ]),
-          ],
-          foot: [
-            `mean of ${[...new Set(counts)].join(', ')}`,
-            ...means.flatMap((mean, index) => [ratioCell(mean, 3), ...(hasVerdicts[index] ? [''] : [])]),
-          ],
-        }),
-      );
-    } catch (error) {
-      if (selectedFile === pairsFile) app.reportError('pairs', error);
-    }
-  }
 
   /** Session A with the reason why B is not shown. @param {Error} error @param {() => void} retry */
   const errorCards = (error, retry) => [
     failureCard(session?.session.name ?? '', session?.environment.label ?? '', requestedName ?? '', error, retry),
-    pairsCard(),
   ];
 
   /** @param {CompareAnswer} comparison */
   function draw(comparison) {
-    const { a, b, chance, step, gaps, programs, compiles, row_counts } = comparison;
+    const { a, b, chance, predictions, step, gaps, programs, compiles, row_counts } = comparison;
     const { program } = comparison.verdict;
     const stepCounts = `${plural(a.steps, 'step')} and ${plural(b.steps, 'step')}`;
     /** Link state in which B is the open session; the link may name the next B already. */
@@ -242,6 +165,11 @@ export function compareView(app) {
         h('p', { class: 'lead' }, emphasised(comparison.lead)),
         chance.text ? h('p', { class: 'secondary' }, chance.text) : null,
       ),
+      predictions.length > 0 && tableCard(
+        'Predicted and measured',
+        { note: 'the usual step: A’s, A’s with one finding fixed, B’s', class: 'across list-card compact' },
+        { testid: 'compare-predictions', items: predictions, columns: definedColumns(TABLES.predictions) },
+      ),
       (step.a || step.b) && h(
         'div',
         { class: 'side' },
@@ -285,8 +213,7 @@ export function compareView(app) {
             }),
           },
         ),
-        pairsCard(),
-      ),
+          ),
       deviceCards(comparison, annotationPaths),
       h(
         'div',
@@ -339,6 +266,7 @@ export function compareView(app) {
     requestedName = otherName;
     if (otherName) return data.open(session);
     data.close();
+    const before = app.sessionBefore();
     fill(
       element,
       card(
@@ -351,9 +279,18 @@ export function compareView(app) {
           'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and ' +
           'compilations are shown side by side. The choice appears once the logdir has two sessions.',
         ),
+        before &&
+          h(
+            'p',
+            null,
+            button(
+              `Compare with the one before, ${before}`,
+              () => app.open({ s: before, v: 'compare', c: session?.session.name }),
+              { 'data-testid': 'compare-before' },
+            ),
+          ),
       ),
-      pairsCard(),
-    );
+      );
     app.setState('empty');
   }
 

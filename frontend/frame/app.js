@@ -50,6 +50,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(changes: import('../lib/link.js').LinkState) => void} open
  *   changes the link and shows the result: `{v: 'timeline', sel: …}`
  * @property {() => (() => void)|null} captureAction the action that opens the capture dialog; null if capturing is off
+ * @property {() => string} sessionBefore name of the next older session; empty without one
  * @property {(view: string, text: string) => void} setCount writes a number beside a tab's name
  * @property {(counts: import('../lib/routes').ViewCounts) => void} setCounts
  *   writes the server's counts beside the tabs
@@ -115,6 +116,10 @@ export function createApp(isCopy) {
       views.get(frontView)?.followLink?.();
     },
     captureAction: () => (list?.capture ? () => captureButton.click() : null),
+    sessionBefore() {
+      const names = list?.sessions.map(({ name }) => name) ?? [];
+      return names[names.indexOf(openedName) + 1] ?? '';
+    },
     setCount: (view, text) => tabs.setCount(view, text),
     setCounts({ lost, ...numbers }) {
       countsRequested = true;

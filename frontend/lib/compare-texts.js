@@ -11,15 +11,6 @@ export const VERDICT_TEXTS = {
   few: '–',
 };
 
-/** Verdicts of the pairs in a table of pairs. @type {Record<TestVerdict, string>} */
-export const PAIR_VERDICT_TEXTS = {
-  better: '▲ better',
-  worse: '▼ worse',
-  same: '≈ same',
-  chance: '≈ may be chance',
-  few: 'too few steps',
-};
-
 /**
  * Which sessions have an op or annotation, as printed beside it.
  * @type {Record<import('./routes').ListedOp['presence'], string>}

@@ -111,7 +111,7 @@ export function rate(value) {
 }
 
 /** `1.22×` @param {number} value */
-export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';
+export const ratio = (value) => digits(value, 2) + '×';
 
 /** A difference with its sign, unless it rounds to 0: `+20.8`, `−58.2`. @param {number} value */
 export function difference(value, decimals = 1) {

@@ -358,6 +358,8 @@ export interface CompareAnswer {
   verdict: CompareVerdict;
   /** Result of the significance test for the difference in the verdict. */
   chance: Chance;
+  /** Of A's findings that recur and gain at least 3 % of a step, those that B no longer has; empty if a session has no steps, or if the setups differ. */
+  predictions: Prediction[];
   /** Figures of both. */
   measures: Measure[];
   /** Host time per step by class. */
@@ -2498,6 +2500,24 @@ export interface PhaseTime {
   inverted_ps: number;
 }
 
+/** What A's report predicts for the fix of one finding, and the step of B, which no longer has it. Steps are the usual ones: without what happened once. */
+export interface Prediction {
+  /** Place of the finding in A's report, from 1. */
+  number: number;
+  /** Name of the finding. */
+  id: string;
+  /** Its title. */
+  title: string;
+  /** A's step. */
+  a_ps: number;
+  /** A's step without the finding, at best. */
+  best_ps: number;
+  /** A's step without the finding, at worst. */
+  worst_ps: number;
+  /** B's step. */
+  b_ps: number;
+}
+
 /** How the annotations of one program interleave on the device. */
 export interface ProgramOrder {
   /** Name of the program. */
@@ -3002,7 +3022,7 @@ export interface StepColumns {
   host_ps: Partial<Record<ClassName, number[]>>;
 }
 
-/** A gap, cut at the edges of a step. */
+/** A gap between the step's start and the end of the last run that the step launched, cut there. */
 export interface StepGap {
   /** Start. */
   start_ps: number;
@@ -3068,7 +3088,7 @@ export interface StepPhase {
   name: string;
 }
 
-/** A run that overlaps a step. */
+/** A run between the step's start and the end of the last run that the step launched. */
 export interface StepRun {
   /** Start. */
   start_ps: number;
@@ -3076,6 +3096,8 @@ export interface StepRun {
   duration_ps: number;
   /** Name of the program. */
   program: string;
+  /** Whether the step launched it. */
+  is_own: boolean;
 }
 
 /** Sums over steps and cores. */

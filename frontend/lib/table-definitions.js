@@ -238,6 +238,14 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     phases: { key: 'phases', head: 'Phases', unit: 'count' },
     inversion_share: { key: 'inversion_share', head: 'Inverted', unit: 'share' },
   },
+  predictions: {
+    number: { key: 'number', head: '', unit: 'count' },
+    title: { key: 'title', head: 'Gone in B', unit: 'text' },
+    a_ps: { key: 'a_ps', head: 'A', unit: 'time' },
+    best_ps: { key: 'best_ps', head: 'At best', unit: 'time' },
+    worst_ps: { key: 'worst_ps', head: 'At worst', unit: 'time' },
+    b_ps: { key: 'b_ps', head: 'B', unit: 'time' },
+  },
   run_differences: {
     name: { key: 'name', head: 'Program', unit: 'text', derived: true },
     a_ps: { key: 'a_ps', head: 'A', unit: 'time' },

@@ -27,6 +27,7 @@ from tb_xla_insights.tables.comparison import (
     OP_DIFFERENCES,
     OVERHEAD_DIFFERENCES,
     PHASE_DIFFERENCES,
+    PREDICTIONS,
     RUN_DIFFERENCES,
     pair_table,
 )
@@ -66,6 +67,8 @@ def _print_sessions(out: Console, document: Document) -> None:
     if document["chance"]["text"]:
         elements.print_paragraph(out, document["chance"]["text"])
     out.print()
+    if document["predictions"]:
+        out.print(elements.table(PREDICTIONS, document["predictions"]))
     _print_measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
     _print_differences(out, CLASS_DIFFERENCES, classes, summed=True)

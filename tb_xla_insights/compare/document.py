@@ -15,6 +15,7 @@ from tb_xla_insights.compare.matching import (
     match_steps,
 )
 from tb_xla_insights.compare.measures import class_rows, measure_rows, sum_of_times
+from tb_xla_insights.compare.predictions import predictions
 from tb_xla_insights.compare.sentences import chance, compare_verdict, op_names_text
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
@@ -76,6 +77,7 @@ def _compare(
         "b": totals_b.document(),
         "verdict": verdict,
         "chance": chance(totals_a, totals_b, pair, measures),
+        "predictions": predictions(a.report, b.report),
         "measures": measures,
         "classes": classes,
         "steps": match_steps(totals_a, totals_b),

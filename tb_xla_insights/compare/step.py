@@ -30,8 +30,9 @@ _MAX_ROWS = 200
 
 
 def default_step_view(session: SessionView) -> DefaultStep | None:
-    """Returns the default step; None without steps. Times count from the session's start; `host` and `gaps` are within
-    the step, `phases` and `runs` overlap it. Adjacent pieces of one class are merged.
+    """Returns the default step; None without steps. Times count from the session's start. `host` is within the step,
+    `phases` overlap it. `runs` and `gaps` go on until the end of the last run that the step launched, which may be
+    after the step's end. Adjacent pieces of one class are merged.
     """
     default = default_step(session.report)
     if default is None:
@@ -43,8 +44,9 @@ def default_step_view(session: SessionView) -> DefaultStep | None:
     )
     step = find_steps(trace)[index]
     phases, phase_count = _phases(trace, index, step.start_ps, step.end_ps)
-    runs, run_count = _runs(trace, step.start_ps, step.end_ps)
-    gaps, gap_count = _gaps(trace, step.start_ps, step.end_ps)
+    device_end_ps = _device_end(trace, index, step.end_ps)
+    runs, run_count = _runs(trace, index, step.start_ps, device_end_ps)
+    gaps, gap_count = _gaps(trace, step.start_ps, device_end_ps)
     return {
         "number": step.number,
         "name": step.name,
@@ -93,7 +95,15 @@ def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
     ]
 
 
-def _runs(trace: Trace, start: int, end: int) -> tuple[list[StepRun], int]:
+def _device_end(trace: Trace, step: int, step_end_ps: int) -> int:
+    """Returns the end of the last run that the step launched on the first device, or of the step if that is later."""
+    launches = find_launches(trace)
+    runs = launches.runs.of_device(0)
+    ends = launches.runs.end_ps[runs][launches.step_of_run[runs] == step]
+    return max(step_end_ps, int(ends.max(initial=0)))
+
+
+def _runs(trace: Trace, step: int, start: int, end: int) -> tuple[list[StepRun], int]:
     """Returns the runs of the first device, and their number."""
     launches = find_launches(trace)
     runs = launches.runs
@@ -104,6 +114,7 @@ def _runs(trace: Trace, start: int, end: int) -> tuple[list[StepRun], int]:
             "program": launches.programs[runs.program[row]].name,
             "start_ps": int(runs.start_ps[row]),
             "duration_ps": int(runs.end_ps[row] - runs.start_ps[row]),
+            "is_own": bool(launches.step_of_run[row] == step),
         }
         for row in rows[:_MAX_ROWS].tolist()
     ]

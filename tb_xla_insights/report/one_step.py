@@ -229,18 +229,15 @@ def _rungs_of_findings(report: Row) -> Iterator[Rung]:
     Without all mistakes, the step is at worst that without the one that gains most at worst."""
     now_ps, fixed_ps = (report["mistakes"][key] for key in ("usual_step_ps", "step_if_fixed_ps"))
     tagged = [(group.tag, finding) for group in finding_groups(report) for finding in group.findings]
-    worst_ps = {
-        finding["id"]: round(now_ps * (1 - finding["gain_at_worst"]))
-        for _, finding in tagged
-        if finding["gain_at_worst"] is not None
-    }
-    fixes = [finding["id"] for tag, finding in tagged if tag == "fix" and finding["id"] in worst_ps]
+    changes = {finding["id"]: change for _, finding in tagged if (change := step_change(finding, report))}
+    fixes = [finding["id"] for tag, finding in tagged if tag == "fix" and finding["id"] in changes]
     if fixes and fixed_ps is not None:
-        yield _rung("fixed", "fixed", fixes[0], now_ps, (fixed_ps, min(worst_ps[id_] for id_ in fixes)))
+        at_worst_ps = min(changes[id_].after_at_worst_ps for id_ in fixes)
+        yield _rung("fixed", "fixed", fixes[0], now_ps, (fixed_ps, at_worst_ps))
     for number, (tag, finding) in enumerate(tagged, start=1):
-        change = step_change(finding, report)
+        change = changes.get(finding["id"])
         if tag == "pace" and change and change.gain >= INFO_SHARE:
-            times_ps = change.after_ps, worst_ps[finding["id"]]
+            times_ps = change.after_ps, change.after_at_worst_ps
             yield _rung("pace", f"without {number}", finding["id"], now_ps, times_ps)
 
 

@@ -340,6 +340,26 @@ class ComparedCompiles(TimePair):
     """Number of compilations in A and in B."""
 
 
+class Prediction(TypedDict):
+    """What A's report predicts for the fix of one finding, and the step of B, which no longer has it. Steps are the
+    usual ones: without what happened once."""
+
+    number: Annotated[int, Head("", "count")]
+    """Place of the finding in A's report, from 1."""
+    id: str
+    """Name of the finding."""
+    title: Annotated[str, Head("Gone in B")]
+    """Its title."""
+    a_ps: Annotated[int, Head("A")]
+    """A's step."""
+    best_ps: Annotated[int, Head("At best")]
+    """A's step without the finding, at best."""
+    worst_ps: Annotated[int, Head("At worst")]
+    """A's step without the finding, at worst."""
+    b_ps: Annotated[int, Head("B")]
+    """B's step."""
+
+
 class CommonComparison(TypedDict):
     """The keys of a comparison that `data/compare` has unchanged."""
 
@@ -353,6 +373,9 @@ class CommonComparison(TypedDict):
     """What the comparison says in one to three sentences."""
     chance: Chance
     """Result of the significance test for the difference in the verdict."""
+    predictions: list[Prediction]
+    """Of A's findings that recur and gain at least 3 % of a step, those that B no longer has; empty if a session has no
+    steps, or if the setups differ."""
     measures: list[Measure]
     """Figures of both."""
     classes: list[ClassDifference]

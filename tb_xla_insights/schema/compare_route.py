@@ -30,14 +30,16 @@ class StepClass(ClassKey, StepInterval):
 
 
 class StepRun(StepInterval):
-    """A run that overlaps a step."""
+    """A run between the step's start and the end of the last run that the step launched."""
 
     program: str
     """Name of the program."""
+    is_own: bool
+    """Whether the step launched it."""
 
 
 class StepGap(StepInterval):
-    """A gap, cut at the edges of a step."""
+    """A gap between the step's start and the end of the last run that the step launched, cut there."""
 
     cause: ClassName
     """The cause of the gap."""

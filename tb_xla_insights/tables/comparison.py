@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.schema.compare import ComparedOp, ComparedWork
+from tb_xla_insights.schema.compare import ComparedOp, ComparedWork, Prediction
 from tb_xla_insights.schema.differences import Measure, TestedTimePair
 from tb_xla_insights.schema.speedups import IdleBetweenPrograms, LazyDynamoProgram, LazyDynamoStep, PairRow
 from tb_xla_insights.tables.definition import Column, Definition, table
 
 MEASURES = table("Differences", Measure)
+
+PREDICTIONS = table(
+    "Predicted and measured", Prediction, note="the usual step: A’s, A’s with one finding fixed, B’s"
+)
 
 
 def differences(title: str, head: str) -> Definition:

@@ -1,9 +1,8 @@
-"""Compare: two sessions of the demo logs side by side, and the table of pairs from a file."""
+"""Compare: two sessions of the demo logs side by side."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from browser.conftest import session_named
@@ -258,21 +257,15 @@ def test_a_missing_second_session_is_reported(
     complaints.clear()  # the browser reports the status 404
 
 
-def test_pairs_from_a_file(comparison: Page, tmp_path: Path, complaints: list[str]) -> None:
-    file = tmp_path / "pairs.csv"
-    file.write_text("model,first,second\nresnet50,0.758,0.937\nvgg16,0.712,0.742\nBERT_pytorch,1.441,1.869\n")
-    comparison.get_by_test_id("pairs-file").set_input_files(file)
-    table = comparison.get_by_test_id("pairs-table")
-    expect(table.locator("tfoot td")).to_have_text(["mean of 3", "0.970×", "1.183×"])
-    file.write_text(f"model,a,b\nissue,{LAZY},{DYNAMO}\ntwice,2,1\n")
-    comparison.get_by_test_id("pairs-file").set_input_files(file)
-    expect(table.locator("tbody td").nth(1)).to_have_text("0.741×")
-    expect(table.locator("tfoot td")).to_have_text(["mean of 2", "1.371×", ""])
-    assert table.locator("tbody tr").first.locator("td").all_text_contents()[-1] == "too few steps"
-    file.write_text("model,first\nx,fast\n")
-    comparison.get_by_test_id("pairs-file").set_input_files(file)
-    expect(comparison.get_by_test_id("diagnostic-pairs")).to_contain_text("Line 2")
-    assert complaints == []
+def test_a_session_is_compared_with_the_one_before(xi: Xi, page: Page) -> None:
+    slow, dynamic = (session_named(f"torch_xla_{name}") for name in ("slow_input", "dynamic_shapes"))
+    xi.open(dynamic, v="compare", wait=False)
+    page.get_by_test_id("compare-before").click()
+    xi.ready()
+    assert xi.link() == {"s": slow, "v": "compare", "c": dynamic}
+    rows = page.get_by_test_id("compare-predictions").locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows.locator("td").nth(1)).to_have_text("The device waits for data: data_loading")
 
 
 def check_cards(comparison: Page) -> None:
