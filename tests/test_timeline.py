@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import MS
 from synthetic.writer import Space
@@ -12,7 +13,8 @@ from timelines import STEP, STEPS, names_of, slices, timeline_of, training_space
 
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.timeline import Timeline
-from tb_xla_insights.timeline.pyramid.pyramid import level_of_window
+from tb_xla_insights.timeline.pyramid.pyramid import Lane, level_of_window
+from tb_xla_insights.timeline.slow_steps import slowest_steps
 
 
 @pytest.fixture
@@ -178,3 +180,29 @@ def test_helpers_beyond_the_busiest_are_folded(tmp_path: Path) -> None:
     shown = [row["label"] for row in rows if row["role"] == "transfer" and row["unfolded"]]
     assert [int(label.split()[1]) for label in shown] == list(range(12 - len(shown) + 1, 13))
     assert sum(row["unfolded"] for row in rows if row["role"] in ("executor", "client", "transfer")) == 8
+
+
+def test_of_many_steps_the_slowest_per_pixel_is_shown_with_its_parts(tmp_path: Path) -> None:
+    timeline = timeline_of(training_space(300), tmp_path)
+    view = timeline.view(0, 300 * STEP, 100, ["h0.steps"])
+    (lane,) = view["rows"]["h0.steps"]
+    assert "k" not in lane
+    assert {(duration, number) for _, duration, number, _ in slices(view, "h0.steps")[0]} == {
+        (STEP, str(step + 5)) for step in range(0, 300, 3)
+    }
+    # Of 20 ms, a core works 2.5; the edges of rounded parts are the only difference from the whole.
+    assert set(lane["p"]["work"]) == {13}
+    assert {abs(sum(parts) - 100) <= len(parts) / 2 for parts in zip(*lane["p"].values(), strict=True)} == {
+        True
+    }
+    assert "p" not in timeline.view(0, 200 * STEP, 100, ["h0.steps"])["rows"]["h0.steps"][0]
+
+
+def test_the_slowest_step_of_a_pixel_is_found() -> None:
+    start = np.arange(300, dtype=np.int64) * 10
+    duration = np.where(start % 30 == 10, 9, 5)
+    none = np.zeros(300, np.int32)
+    lane = Lane(start, start + duration, none, none.astype(np.int8), none, 1)
+    steps = slowest_steps(lane, 0, 3000, 100)
+    assert steps is not None
+    assert steps.tolist() == list(range(1, 300, 3))

@@ -1772,6 +1772,8 @@ export interface LaneSlices {
   r?: number;
   /** The covered share of each bucket that a merged slice touches, from 0 to f, slice by slice. */
   f?: string;
+  /** Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent, `work` (of a device) and idle time by class. */
+  p?: Record<string, number[]>;
 }
 
 /** Lazy against dynamo. */

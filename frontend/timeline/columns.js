@@ -15,6 +15,7 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number[]} event number of the event, or of the first one, on its host; -1: none
  * @property {{start: number[], end: number[]}} [real] true times, if the slices are drawn at other times
  * @property {Buckets} [buckets] coverage of merged slices
+ * @property {Record<string, number[]>} [parts] of the slowest steps of many: the share of each part, percent
  */
 /**
  * How much of merged slices their events cover, by buckets of the session's time.
@@ -44,7 +45,10 @@ export const repeat = (length, value) => Array(length).fill(value);
  * @returns {Columns}
  */
 function decodeDepth(
-  { s: starts, d: durations, n: name, c: classIndex, k: counts, b: busy, e: events, r: bucketExponent = 0, f: digits },
+  {
+    s: starts, d: durations, n: name, c: classIndex, k: counts, b: busy, e: events, r: bucketExponent = 0, f: digits,
+    p: parts,
+  },
   origin,
 ) {
   const { length } = starts;
@@ -59,6 +63,7 @@ function decodeDepth(
     ...(counts && digits !== undefined
       ? { buckets: bucketsOf(2 ** bucketExponent, digits, start, end, counts) }
       : {}),
+    ...(parts && { parts }),
     name,
     classIndex,
     count: counts ?? repeat(length, 1),
@@ -87,24 +92,26 @@ function bucketsOf(bucket_ps, digits, start, end, count) {
 }
 
 /**
- * The covered share of an interval of a slice, from 0 to 1; slices that are not merged are fully covered.
+ * Visits the parts of a slice with the same covered share, from 0 to 1; slices that are not merged are fully covered.
  * @param {Columns} columns
  * @param {number} i index of the slice
- * @param {number} from ps, as drawn
- * @param {number} to
+ * @param {import('./scale.js').Span} span as drawn, as are the times of parts, ps
+ * @param {(from: number, to: number, share: number) => void} visit
  */
-export function coverage({ start, end, count, buckets, real }, i, from, to) {
-  if (!buckets || count[i] < 2) return 1;
+export function eachCover({ start, end, count, buckets, real }, i, { start_ps, end_ps }, visit) {
+  if (!buckets || count[i] < 2) return visit(start[i], end[i], 1);
   const { bucket_ps, digits, firstDigit } = buckets;
   const shift = buckets.shift?.[i] ?? 0;
-  const [low, high] = [Math.max(from, start[i]) + shift, Math.min(to, end[i]) + shift];
-  const firstBucket = Math.floor((real?.start ?? start)[i] / bucket_ps);
-  let covered = 0;
-  for (let bucket = Math.floor(low / bucket_ps); bucket * bucket_ps < high; bucket += 1) {
-    const coveredShare = parseInt(digits[firstDigit[i] + bucket - firstBucket], 16) / 15;
-    covered += coveredShare * (Math.min(high, (bucket + 1) * bucket_ps) - Math.max(low, bucket * bucket_ps));
+  const offset = firstDigit[i] - Math.floor((real?.start ?? start)[i] / bucket_ps);
+  const until = Math.min(end_ps, end[i]) + shift;
+  let from = Math.max(start_ps, start[i]) + shift;
+  for (let bucket = Math.floor(from / bucket_ps); from < until;) {
+    const digit = digits[bucket + offset];
+    do bucket += 1; while (bucket * bucket_ps < until && digits[bucket + offset] === digit);
+    const to = Math.min(until, bucket * bucket_ps);
+    visit(from - shift, to - shift, parseInt(digit, 16) / 15);
+    from = to;
   }
-  return high > low ? covered / (high - low) : 0;
 }
 
 /** @param {import('../lib/routes').TimelineSlices} wire @returns {Slices} */

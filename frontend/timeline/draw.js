@@ -1,7 +1,5 @@
 /** Drawing functions for a canvas, in pixels and tones: boxes, text, textures, slices. */
 
-import { mix } from '../lib/theme.js';
-import { digits } from '../lib/format.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
@@ -16,19 +14,14 @@ const TEXT_INSET_PX = 5;
 const TEXT_MARGIN_PX = 3;
 /** Narrower slices have no text. */
 export const MIN_TEXT_PX = 22;
-/** A merged slice shows its number of events if this much of its bars stays visible. */
-const MIN_BESIDE_TAG_PX = 34;
 /** Text of baseline `middle` is drawn this much lower, so that it looks centred. */
 const BASELINE_OFFSET_PX = 0.5;
 const MAX_MEASURED_TEXTS = 20_000;
+/** Narrower slices have no edges; a row of them is an area. */
+export const MIN_EDGES_PX = 2;
 /** Distances between the lines of hatches and between dots. */
 const HATCH_PX = { hatch: 5, light: 6 };
 const DOTS_PX = 4;
-/** Bars of merged slices: width, and distance between starts. */
-const BAR_PX = 2;
-export const PITCH_PX = 3;
-/** Share of the tone in the floor under the bars. */
-export const FLOOR_SHARE = 0.16;
 
 /** Widths of texts by font and text, px. @type {Map<string, number>} */
 const widths = new Map();
@@ -174,7 +167,7 @@ export function penOn(canvas, width, height, palette) {
    */
   function drawSlice(x, y, w, h, tone, texture, text, textPx = w) {
     box(tone.fill, x, y, Math.max(1, w), h);
-    if (w > 2) {
+    if (w >= MIN_EDGES_PX) {
       if (texture && !palette.plain) {
         if (texture === 'dots') dots(x, y, w, h, palette.hatch);
         else hatch(x, y, w, h, texture === 'light' ? palette.line2 : palette.hatch, HATCH_PX[texture]);
@@ -193,40 +186,16 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * Draws a merged slice: a floor, bars as high as the covered share, and the number of events.
-   * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
-   * @param {number} origin x of any bar, so that bars move with time
-   * @param {(from: number, to: number) => number} cover covered share of an interval of x
-   */
-  function drawMerged(x, y, w, h, tone, count, origin, cover) {
-    // Bars in the tones of outlined slices would hardly be visible.
-    const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
-    box(mix(fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), h);
-    const bars = Math.floor((x - origin) / PITCH_PX);
-    for (let at = origin + bars * PITCH_PX; at < x + w; at += PITCH_PX) {
-      const [from, to] = [Math.max(x, at), Math.min(x + Math.max(1, w), at + PITCH_PX)];
-      const left = Math.max(x, Math.round(at));
-      if (to > from) drawBar(fill, left, Math.min(BAR_PX, Math.max(1, x + w - left)), y, h, cover(from, to));
-    }
-    const text = `×${digits(count)}`;
-    const tagPx = tagWidth(text);
-    if (w >= tagPx + MIN_BESIDE_TAG_PX) {
-      tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - tagPx / 2), y + h / 2);
-    }
-  }
-
-  /**
-   * Draws a bar from the bottom of a lane, at least one pixel high.
+   * Draws a part of an area from the bottom of a lane, on whole pixels, at least one wide and high.
    * @param {string} fill
-   * @param {number} x
-   * @param {number} w
+   * @param {number} from @param {number} to x
    * @param {number} y
    * @param {number} h of the lane
    * @param {number} share of it
    */
-  function drawBar(fill, x, w, y, h, share) {
-    const barHeight = Math.max(1, Math.round(h * share));
-    box(fill, x, y + h - barHeight, w, barHeight);
+  function drawArea(fill, from, to, y, h, share) {
+    const [x, areaHeight] = [Math.round(from), Math.max(1, Math.round(h * share))];
+    box(fill, x, y + h - areaHeight, Math.max(1, Math.round(to) - x), areaHeight);
   }
 
   /**
@@ -253,7 +222,7 @@ export function penOn(canvas, width, height, palette) {
   return {
     context,
     box,
-    drawBar,
+    drawArea,
     write,
     tag,
     tagWidth,
@@ -262,7 +231,6 @@ export function penOn(canvas, width, height, palette) {
     fits,
     clipped,
     drawSlice,
-    drawMerged,
     outline,
   };
 }

@@ -1,5 +1,6 @@
 /** The lanes on screen: a canvas that stays in place while rows scroll, drawn at most once per animation frame. */
 
+import { clamp } from '../lib/axis.js';
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
@@ -26,6 +27,9 @@ const SCROLL_MARGIN_PX = 4;
 /** Width of the labels in wide and narrow windows. */
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW_PX = 1200;
+/** Of more steps than these in the window, the row of steps is as high as the room allows, within these limits. */
+const MAX_SLICED_STEPS = 200;
+const STEPS_PX = { min: 72, max: 300 };
 /** A lane of folded threads draws at most this many of them. */
 const MAX_FOLDED_ROWS = 16;
 
@@ -59,7 +63,9 @@ export function createLanes(model, on) {
   let layout = { lanes: [], height: 0 };
   /** The ids of devices that are open because there is room for their rows. @type {string[]} */
   let unfolded = [];
-  /** Identifies the room that `unfolded` fills. */
+  /** The height of the row of steps while it shows many as bars. @type {number|undefined} */
+  let stepsPx;
+  /** Identifies the room that `unfolded` and `stepsPx` fill. */
   let filledKey = '';
   /** The device whose gaps were last selected or scrolled into view. @type {string|null} */
   let focusDevice = null;
@@ -95,19 +101,23 @@ export function createLanes(model, on) {
       shiftText: (/** @type {string} */ row) =>
         align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '',
     };
-    // Without a selection, devices open one by one as far as the height allows. A selection, whose panel takes some of
-    // the height, leaves them open, so that nothing moves below the pointer.
+    // Without a selection, the row of many steps takes the free height, or devices open one by one as far as it allows.
+    // A selection, whose panel takes some of the height, leaves both, so that nothing moves below the pointer.
+    const steps = rows.find(({ kind }) => kind === 'steps')?.events ?? 0;
+    const hasManySteps = steps * (span.end_ps - span.start_ps) > MAX_SLICED_STEPS * model.duration && !lanes.grouped;
     const room = on.height(Infinity) - TOP_PX;
-    const roomKey = [room, rows.length, palette.fontScale, foldsText(open), chosen.devices].join();
-    if (!selection && roomKey !== filledKey) {
+    const roomKey = [room, rows.length, palette.fontScale, foldsText(open), chosen.devices, hasManySteps].join();
+    if ((!selection && roomKey !== filledKey) || hasManySteps !== Boolean(stepsPx)) {
       filledKey = roomKey;
       unfolded = [];
+      const free = room - layoutRows(rows, options).height;
+      stepsPx = hasManySteps ? clamp(free, STEPS_PX.min, STEPS_PX.max) : undefined;
       for (const id of chosen.devices) {
-        if (layoutRows(rows, { ...options, unfolded: [...unfolded, id] }).height > room) break;
+        if (layoutRows(rows, { ...options, stepsPx, unfolded: [...unfolded, id] }).height > room) break;
         unfolded.push(id);
       }
     }
-    layout = layoutRows(rows, { ...options, unfolded });
+    layout = layoutRows(rows, { ...options, stepsPx, unfolded });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listedKey) return;
     listedKey = key;
@@ -286,7 +296,7 @@ export function createLanes(model, on) {
     request();
   });
 
-  return {
+  const lanes = {
     element, scene, left, request,
     get lanes() { return layout.lanes; },
     /** Whether the lanes are in groups, one per host. */
@@ -329,6 +339,7 @@ export function createLanes(model, on) {
       else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height + SCROLL_MARGIN_PX;
     },
   };
+  return lanes;
 }
 /** @typedef {ReturnType<typeof createLanes>} Lanes */
 

@@ -34,6 +34,7 @@ import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
  * @property {Device[]} allDevices of the session
  * @property {number} fontScale the root font size over 16 px
  * @property {(row: string) => string} shiftText by how much the rows of a row's device are moved; empty if they are not
+ * @property {number} [stepsPx] the height of the row of steps, if it shows many as bars
  * @property {number} [tightPx] by how much rows are lower than usual
  * @property {boolean} [compact] whether rows that do not show the host's activity in the selected gap are folded,
  *   unless the user opened them
@@ -104,7 +105,7 @@ const ROW_LABELS = { steps: 'Steps', annotations: 'Annotations', classes: 'Host,
  * Stacks lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, requiredDepths, fontScale, severalHosts, compact, tightPx = 0 }) {
+function createStack({ open, requiredDepths, fontScale, severalHosts, compact, stepsPx, tightPx = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
   const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
@@ -152,7 +153,9 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, t
           ...(depth === 0 ? { fold, ...firstLane } : {}),
         },
         // The step and its phases are a little higher than the annotations in them.
-        row.kind === 'annotations' && depth < 2 ? height + 1 + depth : height,
+        row.kind === 'annotations' && depth < 2
+          ? height + 1 + depth
+          : (row.kind === 'steps' && depth === 0 && stepsPx) || height,
         depth === shownDepths - 1 ? after : between,
       );
     }

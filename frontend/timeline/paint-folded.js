@@ -1,8 +1,6 @@
 /** Draws folded lanes of several threads or devices: bars whose height is the covered share. */
 
-import { mix } from '../lib/theme.js';
-import { COLLECTIVE, coverage, eachSlice } from './columns.js';
-import { FLOOR_SHARE, PITCH_PX } from './draw.js';
+import { COLLECTIVE, eachCover, eachSlice } from './columns.js';
 import { maximum } from '../lib/totals.js';
 
 /** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
@@ -10,23 +8,20 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('./layout.js').Lane} Lane */
 /** @typedef {import('./columns.js').Columns} Columns */
 
-/** The x at which the first bar begins: bars move with time. @param {import('./scale.js').Scale} scale */
-export const barOrigin = ({ x, left }) => left - ((left - x(0)) % PITCH_PX);
-
-/** Sums the covered share of each bar of a lane. @param {import('./scale.js').Scale} scale */
+/** Sums the covered share of each pixel of a lane. @param {import('./scale.js').Scale} scale */
 function createBars(scale) {
-  const origin = barOrigin(scale);
-  const sums = new Float32Array(Math.ceil(Math.max(0, scale.right - origin) / PITCH_PX) + 1);
+  const sums = new Float32Array(Math.ceil(Math.max(0, scale.right - scale.left)) + 1);
   return {
     sums,
-    /** @param {Columns} columns @param {number} i @param {number} x @param {number} w */
-    add(columns, i, x, w) {
-      const width = Math.max(w, 1);
-      const lastBar = Math.min(sums.length - 1, Math.floor((x + width - origin) / PITCH_PX));
-      for (let bar = Math.max(0, Math.floor((x - origin) / PITCH_PX)); bar <= lastBar; bar += 1) {
-        const [from, to] = [Math.max(x, origin + bar * PITCH_PX), Math.min(x + width, origin + (bar + 1) * PITCH_PX)];
-        if (to > from) sums[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
-      }
+    /** @param {Columns} columns @param {number} i */
+    add(columns, i) {
+      eachCover(columns, i, scale, (start_ps, end_ps, share) => {
+        const x = scale.x(start_ps) - scale.left;
+        const end = Math.min(sums.length, scale.x(end_ps) - scale.left);
+        for (let at = Math.max(0, Math.floor(x)); at < end; at += 1) {
+          sums[at] += share * (Math.min(end, at + 1) - Math.max(x, at));
+        }
+      });
     },
     /**
      * @param {Pen} pen
@@ -36,17 +31,8 @@ function createBars(scale) {
      * @param {number} max the sum at which a bar has the height of the lane
      */
     draw(pen, fill, y, h, max) {
-      sums.forEach((sum, bar) => {
-        if (sum > 0) {
-          pen.drawBar(
-            fill,
-            Math.max(scale.left, Math.round(origin + bar * PITCH_PX)),
-            2,
-            y,
-            h,
-            Math.min(1, sum / max),
-          );
-        }
+      sums.forEach((sum, at) => {
+        if (sum > 0) pen.drawArea(fill, scale.left + at, scale.left + at + 1, y, h, Math.min(1, sum / max));
       });
     },
   };
@@ -64,7 +50,7 @@ export function drawFoldedThreads(pen, { scale, slices }, palette, lane, y) {
   const bars = createBars(scale);
   for (const { id } of lane.rows) {
     const columns = slices?.rows.get(id)?.[0];
-    eachSlice(columns, scale, (i, x, w) => { if (columns) bars.add(columns, i, x, w); });
+    eachSlice(columns, scale, (i) => { if (columns) bars.add(columns, i); });
   }
   bars.draw(pen, palette.ink3, y, lane.h, maximum(bars.sums, 1));
 }
@@ -96,10 +82,7 @@ export function drawFoldedDevices(pen, { scale, slices }, palette, lane, y) {
       const tone = showsRuns ? palette.run : palette.collective;
       if (columns.count[i] === 1) {
         lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), lineHeight));
-      } else {
-        bars[showsRuns ? 'runs' : 'collectives'].add(columns, i, x, w);
-        if (showsRuns) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), height);
-      }
+      } else bars[showsRuns ? 'runs' : 'collectives'].add(columns, i);
     });
   }
   lines.forEach((draw) => draw());

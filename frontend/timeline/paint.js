@@ -2,9 +2,10 @@
 
 import { clamp } from '../lib/axis.js';
 import { digits, instantText, timeText } from '../lib/format.js';
-import { MIN_TEXT_PX } from './draw.js';
-import { coverage, eachSlice } from './columns.js';
-import { barOrigin, drawFoldedDevices, drawFoldedThreads } from './paint-folded.js';
+import { MIN_EDGES_PX, MIN_TEXT_PX } from './draw.js';
+import { eachCover, eachSlice } from './columns.js';
+import { drawFoldedDevices, drawFoldedThreads } from './paint-folded.js';
+import { drawSteps } from './paint-steps.js';
 import { drawWait } from './paint-waits.js';
 import { lookOf, textsOf } from './slice-style.js';
 import { columnsOf, labelledLane, laneFor, laneTop, visibleLanes } from './scene.js';
@@ -78,13 +79,14 @@ export function paint(
   tones,
   { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer },
 ) {
-  const { context, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline } = pen;
+  const { context, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawArea, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
   const { step, ticks } = rulerTicks(scale, scale.psPerPx < FINE_PS_PER_PX ? TICK_PX.fine : TICK_PX.coarse);
   const span = preview ?? selection;
-  const origin = barOrigin(scale);
+  /** @type {Map<Lane, {text: string, y: number}[]>} */
+  const stepTicks = new Map();
   const clampX = (/** @type {number} */ x) => clamp(x, left, right);
   const isVisible = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
@@ -140,6 +142,10 @@ export function paint(
       );
     }
     const columns = columnsOf(scene, lane);
+    if (columns?.parts) {
+      if (isFirstPass) stepTicks.set(lane, drawSteps(pen, scene, palette, lane, columns, y));
+      return;
+    }
     const waitsOnLane = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let lastPixel = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
@@ -154,9 +160,11 @@ export function paint(
       }
       if (w < 1) lastPixel = Math.floor(x);
       const { tone, texture } = lookOf(palette, tones, lane, i, slices);
-      if (columns.count[i] > 1) {
-        drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
-          coverage(columns, i, scale.ps(from), scale.ps(to)),
+      if (columns.count[i] > 1 || w < MIN_EDGES_PX) {
+        // Areas in the tones of outlined slices would hardly be visible.
+        const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
+        eachCover(columns, i, scale, (from, to, share) =>
+          drawArea(fill, scale.x(from), scale.x(to), y, lane.h, share),
         );
       } else {
         const space = textSpace(waitsOnLane, x, w);
@@ -297,9 +305,12 @@ export function paint(
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER_PX + 1, left, height, () => {
       for (const lane of lanes) {
-        const { indent, right: rightText = '', sub, bold, label: fullLabel, short } = labelledLane(scene, lane);
+        const { indent, right: rightText = '', bold, label: fullLabel, short, ...rest } = labelledLane(scene, lane);
+        const timeTicks = stepTicks.get(lane);
+        const sub = timeTicks?.length ? 'time by cause' : rest.sub;
         const y = laneTop(scene, lane) + lane.h / 2;
         const x = indent ? 34 : 22;
+        timeTicks?.forEach(({ text, y: tickY }) => write(palette.ink3, text, edge - textWidth(text), tickY));
         if (lane.fold) write(palette.ink3, lane.fold.open ? '▾' : '▸', x - 14, y);
         const fullLabelSpace = edge - x - textWidth(rightText) - 8;
         const label = short && textWidth(fullLabel) * BOLD_WIDTH_FACTOR > fullLabelSpace ? short : fullLabel;

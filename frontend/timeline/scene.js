@@ -3,6 +3,7 @@
 import { CLASSES } from '../lib/classes.js';
 import { parseRowId } from '../lib/row-ids.js';
 import { eachSlice, sliceAt } from './columns.js';
+import { stepBars } from './paint-steps.js';
 import { hasClass, textsOf } from './slice-style.js';
 
 /** @typedef {import('./layout.js').Lane} Lane */
@@ -110,7 +111,10 @@ export function findSlice(scene, x, y) {
   const { scale } = scene;
   const lane = x < scale.left ? null : laneAt(scene, y);
   const columns = lane && columnsOf(scene, lane);
-  return columns && drawnSlice(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * REACH_PX));
+  const index = columns?.parts
+    ? (stepBars(columns, scale).bars.find((bar) => x >= bar.x && x < bar.x + bar.w)?.i ?? -1)
+    : columns && sliceAt(columns, scale.ps(x), scale.psPerPx * REACH_PX);
+  return columns && drawnSlice(scene, lane, index ?? -1);
 }
 
 /** All visible slices, for tests. @param {Scene} scene */

@@ -71,6 +71,9 @@ class LaneSlices(TypedDict):
     """Exponent of the buckets of `f`: each is 2^r picoseconds long, counted from time 0."""
     f: NotRequired[str]
     """The covered share of each bucket that a merged slice touches, from 0 to f, slice by slice."""
+    p: NotRequired[dict[str, list[int]]]
+    """Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent, `work` (of
+    a device) and idle time by class."""
 
 
 class TimelineSlices(TypedDict):

@@ -14,6 +14,7 @@ from tb_xla_insights.arrays import Int8
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.timeline.pyramid.pyramid import Slices, class_shares, level_of_window
+from tb_xla_insights.timeline.slow_steps import slowest_steps, step_parts
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.device import Device
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -38,7 +39,8 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> Timeli
     """The slices of these rows that touch the window, in the page's protocol.
 
     Neighbours below 2 px are merged. If that leaves too many slices for a slow connection, lanes are drawn at coarser
-    levels, one level at a time: the deepest lanes first, whose slices are the smallest, the outermost last.
+    levels, one level at a time: the deepest lanes first, whose slices are the smallest, the outermost last. Of many
+    steps, the slowest one per pixel is a slice.
     """
     level = level_of_window(end_ps - start_ps, px)
     slices = [[lane.view(start_ps, end_ps, level) for lane in track.lanes] for track in tracks]
@@ -59,6 +61,13 @@ def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> Timeli
         ]
         for track, slices_of_track, levels_of_track in zip(tracks, slices, levels, strict=True)
     }
+    for track in tracks:
+        steps = slowest_steps(track.lanes[0], start_ps, end_ps, px) if track.head.kind == "steps" else None
+        if steps is not None:
+            slowest = track.lanes[0].at(steps)
+            lane = _lane_json(slowest, track.texts, names, start_ps, level)
+            lane["p"] = step_parts(track.trace, slowest.name)
+            rows[track.head.id][0] = lane
     return {"start_ps": start_ps, "end_ps": end_ps, "names": list(names), "rows": rows}
 
 

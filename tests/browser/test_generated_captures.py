@@ -32,6 +32,20 @@ def host_alone() -> Space:
     return space
 
 
+def many_steps() -> Space:
+    """300 steps, of which 100 to 102 take 25 instead of 10 ms, and each launches a program of 2 ms."""
+    space = Space()
+    line = space.plane("/host:CPU").line("python")
+    ops = space.plane("/device:TPU:0").line("XLA Ops")
+    at = 0
+    for step in range(300):
+        length = (25 if 100 <= step <= 102 else 10) * MS
+        line.event("Training_Step", at, length - MS, _r=1, step_num=step)
+        ops.event("fusion.1", at + 3 * MS, 2 * MS)
+        at += length
+    return space
+
+
 def two_cores() -> Space:
     """One core is idle from 20 to 60 ms, the other from 40 to 60 ms; then 15 ops wait and 15 ops exchange data."""
     space = Space()
@@ -61,7 +75,7 @@ def broken_names() -> Space:
 @pytest.fixture(scope="module")
 def tensorboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     logdir = tmp_path_factory.mktemp("generated")
-    captures = (one_empty_op, host_alone, two_cores, broken_names)
+    captures = (one_empty_op, host_alone, many_steps, two_cores, broken_names)
     for write, host in (*((write, "vm") for write in captures), (two_cores, "run 1, b")):
         folder = logdir / (write.__name__ if host == "vm" else "comma") / "plugins/profile/one"
         folder.mkdir(parents=True)
@@ -82,6 +96,20 @@ def test_without_a_device_nothing_is_said_of_a_step_of_a_core(xi: Xi, page: Page
     expect(page.get_by_test_id("ladder")).to_have_count(0)
     expect(page.get_by_test_id("verdict-note")).to_contain_text("No device work is recorded.")
     expect(page.get_by_role("region", name="Transfers")).to_have_count(0)
+
+
+def test_many_steps_are_bars_until_the_window_has_few(xi: Xi, page: Page) -> None:
+    xi.open("many_steps/one")
+    row = next(row for row in xi.drawn("rows") if row["kind"] == "steps")
+    assert row["h"] > 60
+    bars = xi.slices(row="h0.steps")
+    assert {bar["count"] for bar in bars} == {1}
+    slow = next(bar for bar in bars if bar["name"] == "101")
+    xi.click(slow)
+    assert xi.drawn("selection")["name"] == "101"
+    xi.press("f")
+    assert next(row for row in xi.drawn("rows") if row["kind"] == "steps")["h"] < 20
+    expect(page.locator("#panel-title")).to_have_text("101")
 
 
 def test_the_longest_ops_are_named_and_the_others_are_one_row(xi: Xi, page: Page) -> None:

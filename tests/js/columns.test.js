@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { coverage, decode, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
+import { decode, eachCover, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
 
 const wire = {
   start_ps: 100,
@@ -66,11 +66,15 @@ test('the coverage of a merged slice comes from its digits, one per bucket of ti
     ],
   };
   const [columns] = decode({ start_ps: 0, end_ps: 100, names: ['a'], rows }).rows.get('h0.t0');
+  const partsOf = (i, start_ps, end_ps) => {
+    const parts = [];
+    eachCover(columns, i, { start_ps, end_ps }, (from, to, share) => parts.push([from, to, share]));
+    return parts;
+  };
   // Buckets of 16 ps: the first slice is full in 4 to 16 and covered by a third in 16 to 24.
-  assert.equal(coverage(columns, 0, 4, 16), 1);
-  assert.ok(Math.abs(coverage(columns, 0, 12, 20) - (4 + 4 / 3) / 8) < 1e-12);
-  assert.ok(Math.abs(coverage(columns, 0, 0, 100) - (12 + 8 / 3) / 20) < 1e-12);
-  assert.equal(coverage(columns, 1, 0, 100), 1);
+  assert.deepEqual(partsOf(0, 0, 100), [[4, 16, 1], [16, 24, 1 / 3]]);
+  assert.deepEqual(partsOf(0, 12, 20), [[12, 16, 1], [16, 20, 1 / 3]]);
+  assert.deepEqual(partsOf(1, 0, 100), [[34, 38, 1]]);
   // The third slice is in one bucket, 40 to 48 ps; the digits before belong to other slices.
-  assert.equal(coverage(columns, 2, 40, 48), 0);
+  assert.deepEqual(partsOf(2, 0, 100), [[40, 48, 0]]);
 });

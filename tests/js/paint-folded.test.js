@@ -17,7 +17,7 @@ const palette = { surface: '#ffffff', run: { fill: '#777777' }, collective: { fi
 /** The boxes drawn for folded rows, as x and colour. */
 function boxesOf(rows, slices) {
   const boxes = [];
-  const pen = { box: (fill, x) => boxes.push([Math.round(x), fill]), drawBar: () => assert.fail('nothing is merged') };
+  const pen = { box: (fill, x) => boxes.push([Math.round(x), fill]), drawArea: () => assert.fail('nothing is merged') };
   const scale = createScale({ start_ps: 0, end_ps: 100 }, 0, 100);
   drawFoldedDevices(pen, { scale, slices: { rows: new Map(slices) } }, palette, { rows, h: 11 }, 0);
   return boxes;

@@ -127,6 +127,19 @@ class Lane:
         )
         return Slices(start, end, name, class_index, events, busy, event, fill)
 
+    def at(self, index: Int64) -> Slices:
+        """Events (by index) as slices of their own."""
+        return Slices(
+            self.start[index],
+            self.end[index],
+            self.name[index],
+            self.class_index[index],
+            np.ones(len(index), np.int32),
+            np.zeros(len(index), np.int64),
+            self.event[index],
+            np.zeros(0, np.int8),
+        )
+
     def _cached_level(self, level: int) -> tuple[_LevelSlices, Int64] | None:
         """A cached level with the latest ends of its slices, None if it is too large to cache."""
         if level not in self._levels:
