@@ -128,24 +128,29 @@ class BuildKernels(build_ext):
         super().run()
 
 
+ARRAY_VIEWS = "tb_xla_insights._array_views"
+"""The extension module with Cython's code for arrays, which is most of a kernel's code if each has its own."""
+
+
 def kernels():
-    """An extension module per `kernels.py`. Integers wrap around as NumPy's do. XLA_INSIGHTS_CHECKED=1 adds bounds
-    checks and the compiler's sanitizers (`make sanitize`)."""
+    """An extension module per `kernels.py`, and one that all of them share. Integers wrap around as NumPy's do.
+    XLA_INSIGHTS_CHECKED=1 adds bounds checks and the compiler's sanitizers (`make sanitize`)."""
     checked = os.environ.get("XLA_INSIGHTS_CHECKED") == "1"
     # -O1, as the sanitizers' documentation advises: compiles twice as fast, and no fault is optimized away.
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g", "-O1"]
     optimized = ["/O2"] if WINDOWS else ["-O3", "-g0", "-fwrapv"]
-    modules = [path.relative_to(ROOT) for path in sorted(ROOT.glob("tb_xla_insights/**/kernels.py"))]
+    paths = [path.relative_to(ROOT) for path in sorted(ROOT.glob("tb_xla_insights/**/kernels.py"))]
+    sources = {".".join(path.with_suffix("").parts): [str(path)] for path in paths}
     extensions = [
         Extension(
-            ".".join(path.with_suffix("").parts),
-            [str(path)],
+            name,
+            files,
             define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*MIN_PYTHON))] * HAS_STABLE_ABI,
             extra_compile_args=optimized + sanitizers * checked,
             extra_link_args=sanitizers * checked,
             py_limited_api=HAS_STABLE_ABI,
         )
-        for path in modules
+        for name, files in {**sources, ARRAY_VIEWS: []}.items()
     ]
     directives = {
         "language_level": 3,
@@ -154,7 +159,12 @@ def kernels():
         "show_performance_hints": not checked,
     }
     return cythonize(
-        extensions, build_dir=".make/kernels", compiler_directives=directives, force=checked, quiet=True
+        extensions,
+        build_dir=".make/kernels",
+        compiler_directives=directives,
+        shared_utility_qualified_name=ARRAY_VIEWS,
+        force=checked,
+        quiet=True,
     )
 
 

@@ -61,9 +61,9 @@ def copy_kernels(source: Path) -> None:
     it compiles those again whose sources have changed since. One is always compiled."""
     library = source / f".make/lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
     generated = Path(".make/kernels")
-    for module in (ROOT / "tb_xla_insights").rglob("kernels.*"):
+    for module in (ROOT / "tb_xla_insights").rglob("*.*"):
         path = module.relative_to(ROOT)
-        code = generated / path.parent / "kernels.c"
+        code = generated / path.parent / f"{path.name.partition('.')[0]}.c"
         if module.suffix in (".so", ".pyd") and (ROOT / code).is_file():
             copies = {code: source / code}
             if path.parent.name != "replay":
@@ -209,7 +209,8 @@ def test_the_wheel_carries_the_kernels_for_every_python_from_3_11_on(wheel: zipf
     assert "-cp311-abi3-" in str(wheel.filename)
     compiled = {name.partition(".")[0] for name in wheel.namelist() if name.endswith((".so", ".pyd"))}
     sources = (ROOT / "tb_xla_insights").rglob("kernels.py")
-    assert compiled == {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    kernels = {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
+    assert compiled == {"tb_xla_insights/_array_views", *kernels}
     assert not [name for name in wheel.namelist() if name.endswith(".c")]
 
 
