@@ -287,6 +287,6 @@ def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[
     assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
     (line,) = (line for line in lines if line[:1] == ["Of"])
     assert " ".join(line[5:]) == (
-        "all cores: 84.9 % with a scope in their metadata (direct), 0.0 % with one from their parts or neighbours "
-        "(recovered), 12.1 % with an op name but no scope (bare), 3.0 % with neither (none)."
+        "all cores: 84.9 % with a scope in their metadata (named), 0.0 % with one from their parts or neighbours "
+        "(inferred), 12.1 % with an op name alone, as in a backward pass (backward), 3.0 % with neither (compiler)."
     )

@@ -104,7 +104,7 @@ def test_a_slice_that_begins_inside_an_op_has_the_reason_of_that_op() -> None:
     timeline.find_more_rows()
     for start in (0, 40):
         stats = timeline.event_at("h0.d0.scopes", start, 0)["stats"]
-        assert [stat["name"] for stat in stats] == ["bare: 1 op"]
+        assert [stat["name"] for stat in stats] == ["backward: 1 op"]
 
 
 def test_a_slice_belongs_to_the_step_of_its_run_also_where_runs_overlap() -> None:
@@ -214,7 +214,7 @@ def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
     }
     no_scope = timeline.event_at("h0.d0.scopes", RUN_START + 300, 0)
     assert no_scope["name"] == "no scope"
-    assert [stat["name"] for stat in no_scope["stats"]] == ["bare: 1 op", "none: 1 op"]
+    assert [stat["name"] for stat in no_scope["stats"]] == ["backward: 1 op", "compiler: 1 op"]
     position = {"step": 0, "device": "vm/TPU:0"}
     assert timeline.annotation_at("h0.d0.scopes", RUN_START + 100, 2) == {
         "path": "Training_Step/forward/attention",
@@ -249,9 +249,9 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
 
     assert read_stats(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_more_rows()
-    mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
+    mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (named)"
     assert [re.sub(r"[\u2009\u202f]", " ", value) for value in read_stats(0)] == [mixed, "model.py:7"]
-    assert read_stats(300) == ["no annotation (bare)"]
+    assert read_stats(300) == ["no annotation (backward)"]
 
 
 OPS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=12)

@@ -49,10 +49,10 @@ export const TERMS = {
   'Times last': 'The number of collectives at which the host arrived last.',
   'Last in': 'The share of its collectives with other hosts at which the host arrived last.',
   'Others wait': 'How long the other hosts waited for this one in collectives.',
-  direct: 'The op’s own metadata names its annotation.',
-  recovered: 'The annotation was found from the op’s parts or neighbours.',
-  bare: 'The op has a name without an annotation, as in the backward pass.',
-  none: 'The capture does not show to which annotation the op belongs.',
+  named: 'The op’s own metadata names its annotation.',
+  inferred: 'The annotation was found from the op’s parts or neighbours.',
+  backward: 'The op has a name without an annotation, as in the backward pass.',
+  compiler: 'The compiler created the op, or nothing shows to which annotation it belongs.',
   mixed: 'Fused from ops of several annotations: its time is divided among them by their shares.',
   lost: 'An annotation that no op on the device has.',
   Exposed: 'The part of a collective in which the core computes nothing else.',
@@ -62,6 +62,8 @@ const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), te
 
 /** Columns whose words have meanings of their own: a device op's bound `wait` is not the host's class. */
 const COLUMNS_OF_OTHER_WORDS = /^(Bound by|Join)\b/;
+/** The columns whose words say how ops are named: elsewhere `backward` is an annotation. */
+const COLUMNS_OF_SCOPES = /^(Scope|Named)\b/;
 
 /**
  * The term that a text names, ignoring case, a sort arrow, and all from a comma (`Stall, ms`), a bracket or ` a step`
@@ -72,5 +74,6 @@ const COLUMNS_OF_OTHER_WORDS = /^(Bound by|Join)\b/;
 export function termOf(text, head = '') {
   if (COLUMNS_OF_OTHER_WORDS.test(head)) return termOf(head);
   const plain = text.replace(/[▾▴\s]+$/u, '').trim().toLowerCase();
+  if (plain === 'backward' && !COLUMNS_OF_SCOPES.test(head)) return null;
   return BY_TEXT.get(plain) ?? BY_TEXT.get(plain.split(/[,(]| a step/)[0].trim()) ?? null;
 }

@@ -7,13 +7,17 @@ import { partColumns, table } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 
-/** How the scope of an op was found. */
-const STATES = Object.entries({
-  direct: 'scope in the op’s own metadata',
-  recovered: 'scope of the computations that it calls or, for copies, of its neighbours',
-  bare: 'an op name without a scope, such as in the backward pass',
-  none: 'no name, such as copies and other ops that the compiler creates',
-});
+/** How the scope of an op was found: the word for each state of the server, and where the scope is from. */
+const STATES = {
+  direct: ['named', 'scope in the op’s own metadata'],
+  recovered: ['inferred', 'scope of the computations that it calls or, for copies, of its neighbours'],
+  bare: ['backward', 'an op name without a scope, as in the backward pass'],
+  none: ['compiler', 'no name, such as copies and other ops that the compiler creates'],
+};
+const ROWS = Object.entries(STATES).map(([key, [word, source]]) => ({ key, word, source }));
+/** The word for a state. @param {keyof STATES} state */
+export const stateWord = (state) => STATES[state][0];
+
 /** A part of the bar with a larger share shows its name, time and share. */
 const MIN_NAMED_SHARE = 0.12;
 /** A part with a larger share than this shows its share alone. */
@@ -27,25 +31,23 @@ const MIN_WRITTEN_SHARE = 0.03;
 export function coverageCard(document, stepName, choices) {
   const { coverage, total, device, hint } = document;
   const [stepParts, captureParts] = [coverage, total].map((sums) =>
-    STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
+    ROWS.map(({ key }) => sums[/** @type {'direct_ps'} */ (`${key}_ps`)]),
   );
   /** Indices of the states. */
-  const items = [...STATES.keys()];
+  const items = [...ROWS.keys()];
   const inStep = partColumns('Time', items, (/** @type {number} */ index) => stepParts[index]);
   const inCapture = partColumns(
     'Whole capture, all devices',
     items,
     (/** @type {number} */ index) => captureParts[index],
   );
-  const losesBackward = document.lost.some(({ reason }) => reason === 'autograd thread');
-  const bar = STATES.map(([name], index) => {
-    const text = `${name}${name === 'bare' && losesBackward ? ' (backward)' : ''} ${inStep.texts[index]}` +
-      `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
+  const bar = ROWS.map(({ key, word }, index) => {
+    const text = `${word} ${inStep.texts[index]}\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
     const partShare = inStep.shares[index];
     return stepParts[index]
       ? h(
           'div',
-          { class: `of-${name}`, title: text, 'data-ps': stepParts[index], style: { flex: `${partShare} 1 0` } },
+          { class: `of-${key}`, title: text, 'data-ps': stepParts[index], style: { flex: `${partShare} 1 0` } },
           partShare > MIN_NAMED_SHARE && h('span', { class: 'whole' }, text),
           partShare > MIN_WRITTEN_SHARE &&
             h('span', { class: partShare > MIN_NAMED_SHARE ? 'brief' : '' }, share(partShare)),
@@ -71,8 +73,8 @@ export function coverageCard(document, stepName, choices) {
             h(
               'summary',
               { class: 'small muted' },
-              STATES.filter((_, index) => stepParts[index])
-                .map((state) => state.join(': '))
+              ROWS.filter((_, index) => stepParts[index])
+                .map(({ word, source }) => `${word}: ${source}`)
                 .join(' · '),
             ),
             table({
@@ -81,11 +83,11 @@ export function coverageCard(document, stepName, choices) {
               items,
               foot: ['All ops', inStep.sum, share(1), inCapture.sum, ''],
               columns: [
-                { head: 'Scope', cell: (index) => STATES[index][0] },
+                { head: 'Scope', cell: (index) => ROWS[index].word },
                 inStep.time,
                 inStep.share,
                 inCapture.time,
-                { head: 'From', cell: (index) => STATES[index][1] },
+                { head: 'From', cell: (index) => ROWS[index].source },
               ],
             }),
           ),

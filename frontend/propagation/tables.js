@@ -7,6 +7,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { countColumn, table, textColumn } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { columnUnit } from '../lib/totals.js';
+import { stateWord } from './coverage.js';
 import { isInside } from './tree.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
@@ -102,7 +103,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
           'unannotated-table',
           unannotated_ops,
           definedColumn(opDefinition, { cell: ({ op }) => cutName(op, 34) }),
-          definedColumn(stateDefinition),
+          definedColumn(stateDefinition, { field: ({ state }) => stateWord(state) }),
           lineColumn(),
           countColumn('Ops', 'count'),
         )

@@ -6,6 +6,7 @@ import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
+import { stateWord } from './coverage.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('../lib/routes').AnnotationNode} AnnotationNode */
@@ -189,7 +190,7 @@ export function treeTable(
         time(unannotatedValues.device, unannotatedPhase && [unannotatedPhase.start_ps, unannotatedPhase.end_ps]),
         bars(),
         cell(count(unannotatedValues.ops)),
-        lastCells('bare and none'),
+        lastCells(`${stateWord('bare')} and ${stateWord('none')}`),
       ),
       h(
         'tr',

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tb_xla_insights.analysis.idle.busy import merge_stalls
+from tb_xla_insights.analysis.propagation.hlo_scopes import STATE_WORDS
 from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
 from tb_xla_insights.report.origins_text import origins_text
@@ -97,6 +98,7 @@ def _ops(definition: Definition, rows: Sequence[Row], report: Row, detail: Detai
     names = short_names({row["path"] for row in report["annotations"]})
     cells = {
         "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
+        "state": lambda row: STATE_WORDS[row["state"]],
         "parts": lambda row: _parts_text(row["parts"], names),
     }
     note = noted(definition, "all cores", units.longest_note(detail.ops, len(rows)))

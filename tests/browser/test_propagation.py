@@ -34,15 +34,15 @@ def check_coverage_and_the_tree_add_up_to_all_ops(xi: Xi, page: Page, case_study
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
     parts = ps(page.get_by_test_id("coverage-bar").locator("[data-ps]"))
     assert sum(parts) == 170_457_000_000
-    page.locator("summary", has_text="direct").click()
+    page.locator("summary", has_text="named").click()
     table = page.get_by_test_id("coverage-table")
     assert ps(column(table, "Time")) == parts
     assert ps(table.locator("tfoot [data-ps]"))[0] == sum(parts)
     assert [column(table, "Scope").nth(n).inner_text() for n in range(4)] == [
-        "direct",
-        "recovered",
-        "bare",
-        "none",
+        "named",
+        "inferred",
+        "backward",
+        "compiler",
     ]
     tree = page.get_by_test_id("annotation-tree")
     assert tree.get_attribute("role") == "treegrid"
@@ -168,7 +168,7 @@ def check_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
         piece for piece in xi.slices(row="h0.d0.scopes", depth=0, name="no scope") if piece["w"] > 40
     )
     xi.click(no_scope)
-    expect(page.get_by_test_id("event-stats")).to_contain_text("bare: ")
+    expect(page.get_by_test_id("event-stats")).to_contain_text("backward: ")
     scope = next(
         piece
         for piece in xi.slices(row="h0.d0.scopes", depth=1, name="FINISH_UPDATE")

@@ -15,7 +15,8 @@ test('a word of a column with other meanings is not taken for a term', () => {
   assert.equal(termOf('wait', 'Bound by'), null);
   assert.equal(termOf('compute', 'Bound by▾'), null);
   assert.equal(termOf('none', 'Join'), 'Join');
-  assert.equal(termOf('none', 'Scope'), 'none');
+  assert.equal(termOf('backward', 'Scope'), 'backward');
+  assert.equal(termOf('backward', 'Annotation'), null);
 });
 
 test('every class of host time has an explanation, and all explanations are short', () => {

@@ -26,6 +26,9 @@ DIRECT, RECOVERED, BARE, NONE = range(4)
 calls or its neighbours have a scope. BARE: its op name has no scope, or it has no op name, and those in the
 computations that it calls have no scope. NONE: nothing is known. (docs/definitions.md, "Propagation")"""
 
+STATE_WORDS = {"direct": "named", "recovered": "inferred", "bare": "backward", "none": "compiler"}
+"""What users read for a state: the work that mostly is in it."""
+
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
 """Instructions that do no work. They do not count in the scopes of the instruction that calls them."""
 

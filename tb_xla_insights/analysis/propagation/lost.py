@@ -34,8 +34,8 @@ OPTIMISED: Final = "optimised away"
 ADVICE = {
     FLAG_OFF: "Ops were traced without scopes: set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the "
     "script starts, and capture again.",
-    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on a thread of its own, where ops are bare. "
-    "Annotate where that thread runs your code: in module backward hooks or an autograd.Function's backward.",
+    AUTOGRAD: "Scopes are per thread, and autograd runs the backward pass on a thread of its own, where ops have no "
+    "scope. Annotate where that thread runs your code: in module backward hooks or an autograd.Function's backward.",
     DYNAMO: "Dynamo keeps only the outermost scope: put the annotation around the compiled call, or compile its parts "
     "one by one.",
     NO_OPS: "Nothing to do: no op was traced inside it; it works on the host only, or hands tensors over.",
