@@ -117,7 +117,8 @@ def test_a_phase_that_is_cut_stays_one_phase(tmp_path: Path) -> None:
     runs = [(start, body) for start in (300_000, 600_000, 700_000)]
     view = propagation_view(training(tmp_path, [Step(host_phases, runs, markers=[50_000, 150_000, 400_000])]))
     host = view["phase_rows"]["host"]
-    assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 0, 200_000]
+    assert [host[row["host"]]["start_ps"] for row in view["ribbons"]] == [0, 200_000]
+    assert [row["merged"] for row in view["phase_rows"]["device"]] == [2, 1]
 
 
 def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
@@ -150,13 +151,18 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 
 
-def test_segments_beyond_the_drawing_limit_are_merged(tmp_path: Path) -> None:
-    many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
+def test_short_segments_are_drawn_as_one_by_phase(tmp_path: Path) -> None:
+    """Of 1,000 segments, only the two long ones stand alone."""
+    many = [("forward" if n % 2 else "", 60 if n == 501 else 90 if n == 400 else 2) for n in range(1000)]
     view = propagation_view(one_step(tmp_path, *many))
     strip = view["phase_rows"]["device"]
-    assert len(strip) <= 401
-    assert sum(segment["merged"] for segment in strip) == view["order"]["runs"] == 1000
-    assert sum(segment["device_ps"] for segment in strip) == sum(time for _, time in many)
+    assert [(row["phase"], row["device_ps"]) for row in strip if row["merged"] == 1] == [(None, 90), (1, 60)]
+    assert len(strip) <= 2 + 2 * 20
+    assert sum(row["merged"] for row in strip) == view["order"]["runs"] == 1000
+    assert sum(row["ops"] for row in strip) == 1000
+    for phase, name in ((None, ""), (1, "forward")):
+        time = sum(row["device_ps"] for row in strip if row["phase"] == phase)
+        assert time == sum(ps for of, ps in many if of == name)
 
 
 PHASE_TIMES = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=1, max_size=25)

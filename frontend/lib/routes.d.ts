@@ -792,7 +792,7 @@ export interface DevicePeak {
   cite: string | null;
 }
 
-/** An uninterrupted sequence of ops of one phase on the device. */
+/** An uninterrupted sequence of ops of one phase on the device, or several that could not be drawn apart. */
 export interface DevicePhase {
   /** Index into `phases`; `null` for ops without a phase. */
   phase: number | null;
@@ -804,11 +804,11 @@ export interface DevicePhase {
   device_ps: number;
   /** Number of its ops. */
   ops: number;
-  /** Its run, as an index into `runs`. */
+  /** Its first run, as an index into `runs`. */
   run: number;
   /** Whether it begins after a later phase has begun. */
   inverted: boolean;
-  /** Number of short sequences that are merged into it; 1: not merged. */
+  /** Number of sequences that are one here: neighbours of the phase, and short ones of the phase that begin in the same twentieth of the step's work. 1: not merged. */
   merged: number;
 }
 
@@ -2264,6 +2264,18 @@ export interface OpenedSession {
   ranks?: HostRanks;
 }
 
+/** What users read for how the scope of an op was found. */
+export interface OriginWords {
+  /** In its own metadata. */
+  direct: string;
+  /** From what it consists of or calls or, for copies, from its neighbours. */
+  recovered: string;
+  /** It has an op name, but no scope. */
+  bare: string;
+  /** It has no op name. */
+  none: string;
+}
+
 /** `data/overview`: what the first view shows. */
 export interface Overview {
   /** The hosts that the answer covers; absent once all hosts are read. */
@@ -2578,6 +2590,8 @@ export interface PropagationAnswer {
   device: DeviceName | null;
   /** Own time of ops of the step on the device by the source of their scope. */
   coverage: Coverage;
+  /** The words for these sources. */
+  words: OriginWords;
   /** The same for the whole session, on all hosts, and the order of phases by program. */
   total: AnnotationOrder;
   /** The numbers of steps and devices that the tree's means cover. */

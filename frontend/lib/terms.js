@@ -52,6 +52,7 @@ export const TERMS = {
   named: 'The op’s own metadata names its annotation.',
   inferred: 'The annotation was found from the op’s parts or neighbours.',
   backward: 'The op has a name without an annotation, as in the backward pass.',
+  unnamed: 'The op has no name of an annotation, and no op of the capture has one.',
   compiler: 'The compiler created the op, or nothing shows to which annotation it belongs.',
   mixed: 'Fused from ops of several annotations: its time is divided among them by their shares.',
   lost: 'An annotation that no op on the device has.',

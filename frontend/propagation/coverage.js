@@ -7,16 +7,13 @@ import { partColumns, table } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 
-/** How the scope of an op was found: the word for each state of the server, and where the scope is from. */
-const STATES = {
-  direct: ['named', 'scope in the op’s own metadata'],
-  recovered: ['inferred', 'scope of the computations that it calls or, for copies, of its neighbours'],
-  bare: ['backward', 'an op name without a scope, as in the backward pass'],
-  none: ['compiler', 'no name, such as copies and other ops that the compiler creates'],
+/** Where the scope of an op was found, by state. */
+const SOURCES = {
+  direct: 'scope in the op’s own metadata',
+  recovered: 'scope of the computations that it calls or, for copies, of its neighbours',
+  bare: 'an op name without a scope, as in the backward pass',
+  none: 'no name, as copies and other ops that the compiler creates',
 };
-const ROWS = Object.entries(STATES).map(([key, [word, source]]) => ({ key, word, source }));
-/** The word for a state. @param {keyof STATES} state */
-export const stateWord = (state) => STATES[state][0];
 
 /** A part of the bar with a larger share shows its name, time and share. */
 const MIN_NAMED_SHARE = 0.12;
@@ -29,19 +26,22 @@ const MIN_WRITTEN_SHARE = 0.03;
  * @param {import('../lib/dom.js').Child[]} choices
  */
 export function coverageCard(document, stepName, choices) {
-  const { coverage, total, device, hint } = document;
+  const { coverage, total, device, hint, words } = document;
+  const rows = Object.entries(SOURCES).map(([key, source]) => ({
+    key, source, word: words[/** @type {keyof SOURCES} */ (key)],
+  }));
   const [stepParts, captureParts] = [coverage, total].map((sums) =>
-    ROWS.map(({ key }) => sums[/** @type {'direct_ps'} */ (`${key}_ps`)]),
+    rows.map(({ key }) => sums[/** @type {'direct_ps'} */ (`${key}_ps`)]),
   );
   /** Indices of the states. */
-  const items = [...ROWS.keys()];
+  const items = [...rows.keys()];
   const inStep = partColumns('Time', items, (/** @type {number} */ index) => stepParts[index]);
   const inCapture = partColumns(
     'Whole capture, all devices',
     items,
     (/** @type {number} */ index) => captureParts[index],
   );
-  const bar = ROWS.map(({ key, word }, index) => {
+  const bar = rows.map(({ key, word }, index) => {
     const text = `${word} ${inStep.texts[index]}\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
     const partShare = inStep.shares[index];
     return stepParts[index]
@@ -73,7 +73,7 @@ export function coverageCard(document, stepName, choices) {
             h(
               'summary',
               { class: 'small muted' },
-              ROWS.filter((_, index) => stepParts[index])
+              rows.filter((_, index) => stepParts[index])
                 .map(({ word, source }) => `${word}: ${source}`)
                 .join(' · '),
             ),
@@ -83,11 +83,11 @@ export function coverageCard(document, stepName, choices) {
               items,
               foot: ['All ops', inStep.sum, share(1), inCapture.sum, ''],
               columns: [
-                { head: 'Scope', cell: (index) => ROWS[index].word },
+                { head: 'Scope', cell: (index) => rows[index].word },
                 inStep.time,
                 inStep.share,
                 inCapture.time,
-                { head: 'From', cell: (index) => ROWS[index].source },
+                { head: 'From', cell: (index) => rows[index].source },
               ],
             }),
           ),

@@ -1,7 +1,7 @@
 /** The card that compares the order of phases on the host and on the device: the strips and their tables. */
 
 import { h } from '../lib/dom.js';
-import { columnUnit } from '../lib/totals.js';
+import { columnUnit, total } from '../lib/totals.js';
 import { card, emptyCard, linkedColumn } from '../lib/cards.js';
 import { plural, share, timeText, unitFor } from '../lib/format.js';
 import { countColumn, sortableTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -34,7 +34,12 @@ export function orderCard({ order, phase_rows: { device } }, strips, readout, { 
         if (runsFold.children.length < 2) runsFold.append(runsTable());
       },
     },
-    h('summary', { class: 'small muted' }, `${plural(device.length, 'run')} in order`),
+    h(
+      'summary',
+      { class: 'small muted' },
+      `${plural(total(device, 'merged'), 'run')} in order`,
+      device.some(({ merged }) => merged > 1) && `, short and neighbouring ones together: ${device.length}`,
+    ),
   );
   const runsTable = () =>
     sortableTable({
@@ -58,7 +63,7 @@ export function orderCard({ order, phase_rows: { device } }, strips, readout, { 
   return card(
     TITLE,
     {
-      note: `phases of ${stepName} · time on the device, 0 – ${timeText(strips.length)}`,
+      note: `phases of ${stepName} · work on the device, 0 – ${timeText(strips.length)}`,
       right: order.runs
         ? h(
             'span',

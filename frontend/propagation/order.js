@@ -1,4 +1,4 @@
-/** One step's phases on the host above their runs on a device, connected by ribbons. */
+/** One step's phases on the host above their runs on a device, connected by ribbons or, if there are many, by phase. */
 
 import { h, onKeys, percent, svg } from '../lib/dom.js';
 import { chip, fillColors, legend } from '../lib/classes.js';
@@ -13,6 +13,8 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 const DRAWING_WIDTH = 1000;
 const DRAWING_HEIGHT = 280;
 const MAX_LEGEND_PHASES = 12;
+/** More runs have a strip per phase: their ribbons would cover each other. */
+const MAX_RIBBON_RUNS = 60;
 /** The reason why an annotation is lost is written below phases wider than this, as a share of the strip. */
 const MIN_PHASE_WIDTH = 0.09;
 /** Width of such a reason, as a share of the strip. */
@@ -22,12 +24,22 @@ const REASON_WIDTH = 0.17;
 export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
 
 /**
+ * Both ends of each run on an axis of the device's work, without idle time, as shares of the width.
+ * @param {Pick<DevicePhase, 'device_ps'>[]} runs
+ */
+export function workSpans(runs) {
+  const workAt = axisOf(0, total(runs, 'device_ps'));
+  let end_ps = 0;
+  return runs.map(({ device_ps }) => [workAt(end_ps), workAt((end_ps += device_ps))]);
+}
+
+/**
  * Both ends of each ribbon, as shares of the width. A phase on the host is divided among its ribbons by device time.
  * @param {Pick<PropagationAnswer, 'phase_rows'|'ribbons'>} answer
  * @param {(ps: number) => number} hostAt
- * @param {(ps: number) => number} deviceAt
  */
-export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, deviceAt) {
+export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt) {
+  const deviceSpans = workSpans(device);
   /** Device time of all ribbons of a host phase, by its index. @type {Record<number, number>} */
   const totals_ps = {};
   for (const ribbon of ribbons) {
@@ -44,7 +56,7 @@ export function ribbonShapes({ phase_rows: { host, device }, ribbons }, hostAt, 
     return {
       ...ribbon,
       from: [along(before), along(before + to.device_ps)],
-      to: [deviceAt(to.start_ps), deviceAt(to.end_ps)],
+      to: deviceSpans[ribbon.device],
     };
   });
 }
@@ -79,16 +91,16 @@ function ribbonPath({ from, to }) {
  * @param {() => void} on.leave called when a piece of a strip loses the focus
  */
 export function createOrder(answer, on) {
-  const { phases, phase_rows: strips, unannotated } = answer;
+  const { phases, phase_rows: strips, unannotated, order } = answer;
   // Ops with the step's own scope have a scope but no phase.
   const noPhaseName =
     total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps
       ? 'no phase'
       : 'no scope';
   const hostAt = axisOf(...hostInterval(answer));
-  const [first, last] = [strips.device[0].start_ps, maximum(strips.device.map(({ end_ps }) => end_ps))];
-  const deviceAt = axisOf(first, last);
-  const length = last - first;
+  const deviceSpans = workSpans(strips.device);
+  const length = total(strips.device, 'device_ps');
+  const isByPhase = !answer.ribbons.length || order.runs > MAX_RIBBON_RUNS;
   const nameOf = (/** @type {number|null} */ phase) => {
     if (phase === null) return noPhaseName;
     const { name, repetition } = phases[phase];
@@ -136,21 +148,20 @@ export function createOrder(answer, on) {
     );
   const device = strips.device.map((run, index) =>
     piece(
-      run.phase === null ? 'of-bare' : '',
+      run.phase === null ? 'of-bare' : isByPhase && run.inverted ? 'inverted' : '',
       run.phase,
-      run.phase === null ? '' : nameOf(run.phase),
+      run.phase === null || isByPhase ? '' : nameOf(run.phase),
       `${nameOf(run.phase)}: device ${timeText(run.device_ps)}, ${plural(run.ops, 'op')}` +
-      `${run.inverted ? ', ▼ inverted' : ''}${run.merged > 1 ? `, ${run.merged} short runs` : ''}`,
-      deviceAt(run.start_ps),
-      deviceAt(run.end_ps),
+      `${run.inverted ? ', ▼ inverted' : ''}${run.merged > 1 ? `, ${run.merged} runs` : ''}`,
+      deviceSpans[index][0],
+      deviceSpans[index][1],
       () => on.run(index),
     ),
   );
-  const marks = strips.device
-    .filter(({ inverted }) => inverted)
-    .map(({ start_ps, end_ps }) => h('i', { style: { left: percent(deviceAt((start_ps + end_ps) / 2)) } }, '▼'));
+  const marks = strips.device.map(({ inverted }, index) =>
+    inverted && h('i', { style: { left: percent((deviceSpans[index][0] + deviceSpans[index][1]) / 2) } }, '▼'));
 
-  const shapes = ribbonShapes(answer, hostAt, deviceAt).sort((a, b) => Number(a.inverted) - Number(b.inverted));
+  const shapes = ribbonShapes(answer, hostAt).sort((a, b) => Number(a.inverted) - Number(b.inverted));
   const ribbons = shapes.map((shape) => {
     const d = ribbonPath(shape);
     return svg(
@@ -206,11 +217,20 @@ export function createOrder(answer, on) {
   const legendTones = new Map(
     strips.host.flatMap(({ phase, name }) => (phase === null ? [] : [[name, on.tone(phase)]])),
   );
+  const ofDevice = isByPhase
+    ? (order.runs ? order.by_phase : [{ phase: null }]).map(({ phase }) => [
+        nameOf(phase),
+        '',
+        lane(device.filter((_, index) => strips.device[index].phase === phase), `Runs of ${nameOf(phase)}`),
+      ])
+    : [
+        ['', '', h('div', { class: 'ribbons' }, picture, stubs)],
+        ['device', 'as run', lane(device, 'Runs of phases on the device')],
+        ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
+      ];
   const rows = [
     ['host', 'in order', lane(host, 'Phases on the host')],
-    ['', '', h('div', { class: 'ribbons' }, picture, stubs)],
-    ['device', 'as run', lane(device, 'Runs of phases on the device')],
-    ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
+    ...ofDevice,
     ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, tickMarks(length, unitFor(length)))],
     [
       '',
@@ -235,7 +255,7 @@ export function createOrder(answer, on) {
     titleOf: (/** @type {number} */ run) => device[run].title,
     element: h(
       'div',
-      { class: 'order', 'data-testid': 'order-strip' },
+      { class: isByPhase ? 'order by-phase' : 'order', 'data-testid': 'order-strip' },
       rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row]),
     ),
     /**

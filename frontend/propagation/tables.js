@@ -7,7 +7,6 @@ import { definedColumn } from '../lib/defined-column.js';
 import { countColumn, table, textColumn } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { columnUnit } from '../lib/totals.js';
-import { stateWord } from './coverage.js';
 import { isInside } from './tree.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
@@ -93,7 +92,7 @@ export function linesCard({ lines, left_out }, selectedPath, pathLink, showAll) 
  * @param {PathLink} pathLink
  * @param {string} width class of the card
  */
-export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, width) =>
+export const opsCard = ({ unannotated_ops, shared_ops, left_out, words }, pathLink, width) =>
   card(
     'Ops without an annotation or with several',
     { class: `ops ${width}` },
@@ -103,7 +102,7 @@ export const opsCard = ({ unannotated_ops, shared_ops, left_out }, pathLink, wid
           'unannotated-table',
           unannotated_ops,
           definedColumn(opDefinition, { cell: ({ op }) => cutName(op, 34) }),
-          definedColumn(stateDefinition, { field: ({ state }) => stateWord(state) }),
+          definedColumn(stateDefinition, { field: ({ state }) => words[state] }),
           lineColumn(),
           countColumn('Ops', 'count'),
         )

@@ -6,7 +6,6 @@ import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowLinkState } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { stateWord } from './coverage.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('../lib/routes').AnnotationNode} AnnotationNode */
@@ -59,7 +58,7 @@ const SUM_LABELS = { step_: 'All ops', mean_: 'All ops, mean step', '': 'All ops
 
 /** @param {PropagationAnswer} answer @param {TreeState} state */
 export function treeTable(
-  { tree, unannotated, order, phase_rows: strips },
+  { tree, unannotated, order, phase_rows: strips, words },
   { mode, selectedPath, collapsed, tone, select, highlight, redraw, app },
 ) {
   const unannotatedValues = valuesOf(unannotated, mode);
@@ -190,7 +189,7 @@ export function treeTable(
         time(unannotatedValues.device, unannotatedPhase && [unannotatedPhase.start_ps, unannotatedPhase.end_ps]),
         bars(),
         cell(count(unannotatedValues.ops)),
-        lastCells(`${stateWord('bare')} and ${stateWord('none')}`),
+        lastCells([...new Set([words.bare, words.none])].join(' and ')),
       ),
       h(
         'tr',

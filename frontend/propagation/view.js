@@ -172,7 +172,7 @@ export function propagationView(app) {
       readout,
       run && order
         ? [`${order.titleOf(selectedRun)} `, link('Show', () => open(run))]
-        : 'Click a ribbon or a run to select its window; the arrow keys move along a strip.',
+        : 'Click a run to select its window; the arrow keys move along a strip.',
     );
   }
 

@@ -129,7 +129,7 @@ class HostPhase(TypedDict):
 
 
 class DevicePhase(TypedDict):
-    """An uninterrupted sequence of ops of one phase on the device."""
+    """An uninterrupted sequence of ops of one phase on the device, or several that could not be drawn apart."""
 
     phase: int | None
     """Index into `phases`; `null` for ops without a phase."""
@@ -142,11 +142,12 @@ class DevicePhase(TypedDict):
     ops: int
     """Number of its ops."""
     run: int
-    """Its run, as an index into `runs`."""
+    """Its first run, as an index into `runs`."""
     inverted: bool
     """Whether it begins after a later phase has begun."""
     merged: int
-    """Number of short sequences that are merged into it; 1: not merged."""
+    """Number of sequences that are one here: neighbours of the phase, and short ones of the phase that begin in the
+    same twentieth of the step's work. 1: not merged."""
 
 
 class PhaseRun(TypedDict):
@@ -238,6 +239,19 @@ class LostAnnotation(TypedDict):
     """What to do about it."""
 
 
+class OriginWords(TypedDict):
+    """What users read for how the scope of an op was found."""
+
+    direct: str
+    """In its own metadata."""
+    recovered: str
+    """From what it consists of or calls or, for copies, from its neighbours."""
+    bare: str
+    """It has an op name, but no scope."""
+    none: str
+    """It has no op name."""
+
+
 class LeftOutRows(TypedDict):
     """How many rows each list leaves out."""
 
@@ -266,6 +280,8 @@ class PropagationView(StepPhases):
     """The device; `null` without devices."""
     coverage: Coverage
     """Own time of ops of the step on the device by the source of their scope."""
+    words: OriginWords
+    """The words for these sources."""
     total: AnnotationOrder
     """The same for the whole session, on all hosts, and the order of phases by program."""
     means: MeanCounts

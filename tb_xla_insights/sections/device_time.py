@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tb_xla_insights.analysis.idle.busy import merge_stalls
-from tb_xla_insights.analysis.propagation.hlo_scopes import STATE_WORDS
+from tb_xla_insights.analysis.propagation.hlo_scopes import state_words
 from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
 from tb_xla_insights.report.origins_text import origins_text
@@ -96,9 +96,10 @@ def _ops(definition: Definition, rows: Sequence[Row], report: Row, detail: Detai
     if not rows or not _has_device_time(report):
         return None
     names = short_names({row["path"] for row in report["annotations"]})
+    words = dict[str, str](**state_words(report["propagation"]))
     cells = {
         "op": lambda row: units.cut_middle(row.get("name") or row["op"]),
-        "state": lambda row: STATE_WORDS[row["state"]],
+        "state": lambda row: words[row["state"]],
         "parts": lambda row: _parts_text(row["parts"], names),
     }
     note = noted(definition, "all cores", units.longest_note(detail.ops, len(rows)))

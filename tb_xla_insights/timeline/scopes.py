@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATE_WORDS, STATES
+from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
 from tb_xla_insights.analysis.propagation.lost import op_source, op_stack, operation_of
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.path_names import path_text
@@ -96,7 +96,7 @@ class ScopeTrack(Track):
                 )
                 more = ", …" if len(kinds) > _MAX_LISTED_KINDS else ""
                 total = kinds.total()
-                reasons[f"{STATE_WORDS[STATES[state]]}: {total} op{'s' * (total != 1)}"] = (
+                reasons[f"{ops.words[state]}: {total} op{'s' * (total != 1)}"] = (
                     f"{_REASONS[STATES[state]]}: {kinds_text}{more}"
                 )
         return reasons
@@ -104,7 +104,7 @@ class ScopeTrack(Track):
 
 def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     """The facts that the panel lists about an op (index into the device's ops): its annotations with the op's state
-    (one of STATE_WORDS), and the Python stack in which it was traced, the innermost frame first."""
+    (its word), and the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     key = int(ops.devices[device].key[op])
     parts = range(int(ops.first_part[key]), int(ops.first_part[key + 1]))
@@ -122,7 +122,7 @@ def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
         op_source(ops, key)
     ]
     facts = {
-        "annotation": f"{annotations} ({STATE_WORDS[STATES[ops.state[key]]]})",
+        "annotation": f"{annotations} ({ops.words[ops.state[key]]})",
         "python": " ← ".join(filter(None, frames)),
     }
     return [{"name": name, "value": value, "kind": "text"} for name, value in facts.items() if value]

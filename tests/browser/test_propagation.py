@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from browser.conftest import session_named
 from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Locator, Page, Route, expect
@@ -284,6 +285,31 @@ def check_phases_and_shared_ops_of_a_real_capture(xi: Xi, page: Page, baseline: 
 def test_a_real_capture(xi: Xi, page: Page, baseline: str) -> None:
     check_phases_and_shared_ops_of_a_real_capture(xi, page, baseline)
     check_lines_lead_to_annotations_and_back(xi, page, baseline)
+
+
+def test_many_runs_have_a_strip_per_phase(xi: Xi, page: Page) -> None:
+    xi.open(session_named("torch_xla_early_item"), v="propagation")
+    strip, listed = page.get_by_test_id("order-strip"), page.get_by_test_id("order-table")
+    counts = [int(text) for text in column(listed, "Runs").all_text_contents()]
+    assert sum(counts) > 60
+    expect(page.locator(".ribbon")).to_have_count(0)
+    lanes = strip.get_by_role("group", name=re.compile("^Runs of "))
+    names = column(listed, "Phase").all_text_contents()
+    assert [lane.get_attribute("aria-label") for lane in lanes.all()] == [f"Runs of {name}" for name in names]
+    drawn = lanes.get_by_role("button").count()
+    page.locator("summary", has_text=f"{sum(counts)}\xa0runs in order").click()
+    rows = page.get_by_test_id("order-runs").locator("tbody tr")
+    expect(rows).to_have_count(drawn)
+    # The runs fill the strip: idle time is left out.
+    lane = lanes.first.bounding_box()
+    boxes = [run.bounding_box() for run in lanes.get_by_role("button").all()]
+    assert lane is not None
+    assert sum(box["width"] for box in boxes if box) == pytest.approx(lane["width"], abs=drawn)
+    lanes.nth(1).get_by_role("button").first.focus()
+    xi.press("ArrowRight")
+    xi.press("Enter")
+    expect(lanes.nth(1).get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_test_id("order-readout")).to_contain_text(f"{names[1]}: device")
 
 
 def check_nothing_is_cut_off(xi: Xi, page: Page, case_study: str) -> None:

@@ -38,38 +38,23 @@ test('a row has times of one step, of the mean step, and of the whole capture', 
   assert.deepEqual(valuesOf(row, ''), { host: 30, device: 60, ops: 12 });
 });
 
-test('ribbons divide a host phase by device time and end at their runs', () => {
-  const strips = {
-    host: [
-      { start_ps: 0, end_ps: 40 },
-      { start_ps: 40, end_ps: 100 },
-    ],
-    device: [
-      { start_ps: 200, end_ps: 210, device_ps: 10 },
-      { start_ps: 210, end_ps: 240, device_ps: 20 },
-      { start_ps: 250, end_ps: 300, device_ps: 30 },
-    ],
-  };
+test('ribbons divide a host phase by device time and end at their runs, between which no idle time is drawn', () => {
+  const host = [
+    { start_ps: 0, end_ps: 40 },
+    { start_ps: 40, end_ps: 100 },
+  ];
+  const device = [10, 20, 70].map((device_ps) => ({ device_ps }));
   const ribbons = [
     { host: 0, device: 0, inverted: false },
     { host: 1, device: 1, inverted: false },
     { host: 0, device: 2, inverted: true },
   ];
   assert.deepEqual(
-    ribbonShapes({ phase_rows: strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]),
+    ribbonShapes({ phase_rows: { host, device }, ribbons }, axisOf(0, 100)).map(({ from, to }) => [from, to]),
     [
-      [
-        [0, 0.1],
-        [0, 0.1],
-      ],
-      [
-        [0.4, 1],
-        [0.1, 0.4],
-      ],
-      [
-        [0.1, 0.4],
-        [0.5, 1],
-      ],
+      [[0, 0.05], [0, 0.1]],
+      [[0.4, 1], [0.1, 0.3]],
+      [[0.05, 0.4], [0.3, 1]],
     ],
   );
 });

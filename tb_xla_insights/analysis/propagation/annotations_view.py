@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.step_times import find_steps, median_step, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.annotations_report import propagation_report
+from tb_xla_insights.analysis.propagation.hlo_scopes import state_words
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.merged import merged_annotations
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
@@ -65,6 +66,7 @@ def propagation_view(
             source_lines(trace, selection),
         )
     )
+    total = merged_row(AnnotationOrder, (report["propagation"] for report in reports))
     return {
         "state": "no_ops" if not has_ops else "flag_off" if is_flag_off else "shown",
         "hint": _hint(has_ops, is_flag_off),
@@ -73,7 +75,8 @@ def propagation_view(
         else {"id": trace.devices[device_index].id, "name": trace.devices[device_index].name},
         "steps": _step_numbers(session, host, step_index),
         "coverage": _coverage(trace, selection),
-        "total": merged_row(AnnotationOrder, (report["propagation"] for report in reports)),
+        "words": state_words(total),
+        "total": total,
         "means": means,
         "tree": _largest(tree),
         "unannotated": unannotated,

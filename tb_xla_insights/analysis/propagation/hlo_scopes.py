@@ -3,10 +3,10 @@ they call, or from their neighbours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.scope_names import scope_in_op_name, scope_position
 from tb_xla_insights.catalog.frames import Frame
@@ -18,6 +18,7 @@ from tb_xla_insights.xplane.hlo_amounts import (
 )
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.propagation_route import OriginWords
     from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloModule
 
 STATES = ("direct", "recovered", "bare", "none")
@@ -26,8 +27,19 @@ DIRECT, RECOVERED, BARE, NONE = range(4)
 calls or its neighbours have a scope. BARE: its op name has no scope, or it has no op name, and those in the
 computations that it calls have no scope. NONE: nothing is known. (docs/definitions.md, "Propagation")"""
 
-STATE_WORDS = {"direct": "named", "recovered": "inferred", "bare": "backward", "none": "compiler"}
-"""What users read for a state: the work that mostly is in it."""
+
+def state_words(sums: Mapping[str, Any]) -> OriginWords:
+    """What users read for each state, by the work that mostly has it. `sums`: the capture's ops or their time by state,
+    as in `Coverage`. Without any scope, an op without one is not of the backward pass; without any name, not of the
+    compiler."""
+    has_scopes = bool(sums["direct_ps"] or sums["recovered_ps"])
+    return {
+        "direct": "named",
+        "recovered": "inferred",
+        "bare": "backward" if has_scopes else "unnamed",
+        "none": "compiler" if has_scopes or sums["bare_ps"] else "unnamed",
+    }
+
 
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
 """Instructions that do no work. They do not count in the scopes of the instruction that calls them."""

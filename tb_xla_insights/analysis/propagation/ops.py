@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.columns import (
     runs_of_ops,
     texts_of_ops,
 )
-from tb_xla_insights.analysis.propagation.hlo_scopes import NONE, Origin, origin_of_name
+from tb_xla_insights.analysis.propagation.hlo_scopes import NONE, STATES, Origin, origin_of_name, state_words
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.programs import ProgramReader, module_names
@@ -93,6 +93,12 @@ class Ops:
     def all_ops(self) -> OpSelection:
         """The selection of all ops of all devices."""
         return [(device, slice(None)) for device in range(len(self.devices))]
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """What users read for each of STATES."""
+        words = state_words({f"{name}_ps": (self.state == state).any() for state, name in enumerate(STATES)})
+        return words["direct"], words["recovered"], words["bare"], words["none"]
 
     @cached_property
     def totals(self) -> OpSums:

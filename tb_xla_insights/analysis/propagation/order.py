@@ -57,8 +57,8 @@ class PhaseSegments:
     def __len__(self) -> int:
         return len(self.run)
 
-    def where(self, rows: NDArray[np.bool_] | slice) -> PhaseSegments:
-        """The segments that a mask or slice selects."""
+    def where(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> PhaseSegments:
+        """The segments that a mask, indices or a slice select."""
         return PhaseSegments(
             self.run[rows], self.phase[rows], self.time_ps[rows], self.start_ps[rows], self.end_ps[rows],
             self.ops[rows], self.inverted[rows],

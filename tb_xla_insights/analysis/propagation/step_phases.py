@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.propagation.order import (
     host_phases,
 )
 from tb_xla_insights.analysis.propagation.tree import select_runs
+from tb_xla_insights.arrays import Int64
 from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.text.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
         StepPhases,
     )
 
-_MAX_SEGMENTS = 400
+_MIN_SHARE = 200
+"""Segments with less than this part of the step's work are short: they would be drawn narrower than 3 pixels."""
+_PARTS = 20
+"""The number of equal parts of the step's work within each of which short segments of a phase are joined."""
 
 
 def phase_indices(trace: Trace) -> dict[str, int]:
@@ -64,7 +68,7 @@ def phase_strips(
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     segments = _with_repetitions_of_host(trace, step, segments)
     host_strip = _host_strip(trace, step)
-    shown_segments, segment_counts = _merge_short(segments)
+    shown_segments, segment_counts = _legible(segments)
     run = np.unique(shown_segments.run)
     device_strip: list[DevicePhase] = [
         {
@@ -210,24 +214,38 @@ def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     )
 
 
-def _merge_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
-    """The longest segments, and the segments of a run between two of them merged into one without a phase, so that they
-    can be drawn; and the number of segments that each stands for. Up to _MAX_SEGMENTS are returned unchanged."""
-    if len(segments) <= _MAX_SEGMENTS:
-        return segments, [1] * len(segments)
-    is_long = np.zeros(len(segments), np.bool_)
-    is_long[np.argsort(-segments.time_ps, kind="stable")[: _MAX_SEGMENTS // 2]] = True
-    begins = is_long | np.append(True, is_long[:-1]) | np.append(True, segments.run[1:] != segments.run[:-1])
-    first = np.flatnonzero(begins)
-    merged = replace(
-        segments.where(begins),
-        phase=np.where(is_long, segments.phase, -1)[first].astype(np.int32),
-        time_ps=np.add.reduceat(segments.time_ps, first),
-        end_ps=np.maximum.reduceat(segments.end_ps, first),
-        ops=np.add.reduceat(segments.ops, first).astype(np.int32),
-        inverted=(segments.inverted & is_long)[first],
+def _legible(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
+    """The segments as they can be drawn, and the number of segments that each stands for. Of short ones, those of one
+    phase within a part of the step's work are one; of the result, neighbours of one phase."""
+    if not len(segments):
+        return segments, []
+    total = int(segments.time_ps.sum())
+    part = (np.cumsum(segments.time_ps) - segments.time_ps) * _PARTS // total
+    kind = _kind(segments)
+    joined_key = part * (int(kind.max()) + 1) + kind
+    own_key = int(joined_key.max()) + 1 + np.arange(len(segments))
+    is_short = segments.time_ps * _MIN_SHARE < total
+    joined, counts = _joined(segments, np.where(is_short, joined_key, own_key))
+    legible, neighbours = _joined(joined, np.cumsum(np.diff(_kind(joined), prepend=-1) != 0))
+    return legible, np.add.reduceat(counts, np.cumsum(neighbours) - neighbours).tolist()
+
+
+def _kind(segments: PhaseSegments) -> Int64:
+    """A number for the phase and the order: segments with equal ones may be drawn as one."""
+    return 2 * (segments.phase.astype(np.int64) + 1) + segments.inverted
+
+
+def _joined(segments: PhaseSegments, key: Int64) -> tuple[PhaseSegments, Int64]:
+    """The segments with equal keys joined to one in place of the first, and the number of segments in each."""
+    _, first, group, counts = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    rows, begin, order = np.argsort(group, kind="stable"), np.cumsum(counts) - counts, np.argsort(first)
+    joined = replace(
+        segments.where(first[order]),
+        time_ps=np.add.reduceat(segments.time_ps[rows], begin)[order],
+        end_ps=np.maximum.reduceat(segments.end_ps[rows], begin)[order],
+        ops=np.add.reduceat(segments.ops[rows], begin)[order].astype(np.int32),
     )
-    return merged, np.diff(np.append(first, len(segments))).tolist()
+    return joined, counts[order]
 
 
 def _run_rows(trace: Trace, runs: list[int]) -> list[PhaseRun]:
