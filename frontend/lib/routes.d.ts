@@ -216,6 +216,8 @@ export interface ChosenHostsReady {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** The classes of host time that the rows show. */
+  classes: ClassName[];
   /** The whole session. */
   strip: OverviewStrip;
   /** The session. */
@@ -2248,6 +2250,8 @@ export interface OpenedSession {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** The classes of host time that the rows show. */
+  classes: ClassName[];
   /** The whole session. */
   strip: OverviewStrip;
   /** The session. */
@@ -2892,6 +2896,8 @@ export interface SessionReady {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** The classes of host time that the rows show. */
+  classes: ClassName[];
   /** The whole session. */
   strip: OverviewStrip;
   /** The session. */

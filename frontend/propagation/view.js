@@ -11,7 +11,7 @@ import { stepArgument } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { isWindowOf, windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseTone, phaseTones } from '../timeline/slice-style.js';
+import { phaseOf, phaseTones } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -98,7 +98,7 @@ export function propagationView(app) {
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
   /** The tone of a phase or a path, 1 to 6; 0 without one. @param {string} name */
-  const toneOf = (name) => (phaseTone(name, tones) ?? -1) + 1;
+  const toneOf = (name) => (tones.get(phaseOf(name, tones) ?? '') ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path
       ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => selectPath(path), { title: path })

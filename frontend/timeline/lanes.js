@@ -10,7 +10,8 @@ import { createScale, isLowWindow } from './scale.js';
 import { foldsText, layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER_PX } from './paint.js';
 import { penOn } from './draw.js';
-import { laneId, laneText, phaseTones } from './slice-style.js';
+import { strengthOf } from './legend.js';
+import { keyOf, laneId, laneText, phaseTones } from './slice-style.js';
 import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
 import { waitArrows, waitTexts } from './waits.js';
 
@@ -147,6 +148,7 @@ export function createLanes(model, on) {
       width,
       height,
       slices: on.slices(),
+      isHidden: (slice) => !strengthOf(state.filter, lanes.keyOf(slice)),
     };
   }
 
@@ -310,6 +312,11 @@ export function createLanes(model, on) {
       if (!next.devices.some(({ id }) => id === focusDevice)) focusDevice = null;
       updateLayout();
       request();
+    },
+    /** The key of a slice in the legend; empty without one. @param {import('./scene.js').DrawnSlice|null} slice */
+    keyOf(slice) {
+      const slices = on.slices();
+      return slice && slice.index >= 0 && slices ? keyOf(tones, slice.lane, slice.index, slices) : '';
     },
     recolor() {
       palette = readPalette();

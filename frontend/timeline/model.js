@@ -4,6 +4,7 @@ import { spanText, spanValue } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
+import { filterText, filterValue } from './legend.js';
 import { selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('./scale.js').Span} Span */
@@ -20,6 +21,7 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {number|null} pointer x of the vertical line at the pointer
  * @property {DrawnSlice|null} cursor the slice that the arrow keys have reached
  * @property {Map<string, boolean>} open whether folds are open, if that differs from their initial state
+ * @property {import('./legend.js').Filter} filter
  * @property {boolean} flows whether arrows are drawn
  * @property {number[]} hits start times of search hits, ps
  * @property {RowSpan|null} piece the outlined event in the chain of the selected gap
@@ -50,6 +52,7 @@ export function createModel(link, lanesPx) {
     window: { start_ps: 0, end_ps: 1 },
     selection: null,
     open: new Map(),
+    filter: filterValue(''),
     flows: true,
     hits: [],
     align: null,
@@ -87,13 +90,14 @@ export function createModel(link, lanesPx) {
      */
     open(length) {
       duration = Math.max(1, length);
-      const { w, sel, x } = link.state;
+      const { w, sel, x, lg } = link.state;
       const span = spanValue(w ?? '');
       const selection = selectionValue(sel);
       const fits = (/** @type {Span|null} */ linked) => linked !== null && linked.start_ps < duration;
       set({
         ...EMPTY,
         open: foldsValue(x),
+        filter: filterValue(lg),
         window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
       });
@@ -183,6 +187,11 @@ export function createModel(link, lanesPx) {
       else next.set(id, open);
       set({ open: next });
       link.set({ x: foldsText(next) }, 'push');
+    },
+    /** @param {import('./legend.js').Filter} filter */
+    filter(filter) {
+      set({ filter });
+      link.set({ lg: filterText(filter) }, 'push');
     },
     /**
      * The span at which a true span of a row is drawn; null if aligned device rows leave it out.

@@ -69,9 +69,10 @@ export function placeTags(tags, left, right) {
  * @param {import('./layout.js').Lane} lane
  * @param {Columns} columns
  * @param {number} y
+ * @param {(tone: import('../lib/theme.js').Tone, key: string) => import('../lib/theme.js').Tone|null} filtered
  * @returns {{text: string, y: number}[]}
  */
-export function drawSteps({ box, clipped, tag, tagWidth }, { scale, slices }, palette, lane, columns, y) {
+export function drawSteps({ box, clipped, tag, tagWidth }, { scale, slices }, palette, lane, columns, y, filtered) {
   const { left, right } = scale;
   const { bars, usual_ps } = stepBars(columns, scale);
   const slowest = bars.filter(({ duration_ps }) => duration_ps > usual_ps)
@@ -82,11 +83,12 @@ export function drawSteps({ box, clipped, tag, tagWidth }, { scale, slices }, pa
   clipped(left, y, right - left, lane.h, () => {
     bars.forEach(({ x, w }, at) => box(palette.line2, x, bottoms[at] - heights[at], w, heights[at]));
     for (const [name, percents] of Object.entries(columns.parts ?? {})) {
-      const { fill } = name === 'work' ? palette.run : palette.classes[CLASSES.indexOf(/** @type {'other'} */ (name))];
+      const tone = palette.classes[CLASSES.indexOf(/** @type {'other'} */ (name))] ?? palette.run;
+      const fill = filtered(tone, name)?.fill ?? '';
       bars.forEach(({ i, x, w }, at) => {
         const height = (heights[at] * percents[i]) / 100;
         bottoms[at] -= height;
-        if (height) box(fill, x, bottoms[at], w, height);
+        if (height && fill) box(fill, x, bottoms[at], w, height);
       });
     }
   });

@@ -6,7 +6,9 @@ import { MIN_EDGES_PX, MIN_TEXT_PX } from './draw.js';
 import { eachCover, eachSlice } from './columns.js';
 import { drawFoldedDevices, drawFoldedThreads } from './paint-folded.js';
 import { drawSteps } from './paint-steps.js';
+import { mix } from '../lib/theme.js';
 import { drawWait } from './paint-waits.js';
+import { FADED, strengthOf } from './legend.js';
 import { lookOf, textsOf } from './slice-style.js';
 import { columnsOf, labelledLane, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
@@ -26,6 +28,7 @@ import { rulerTicks } from './scale.js';
  * @property {Arrow[]} arrows
  * @property {import('./waits.js').Bar[]} waits
  * @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
+ * @property {import('./legend.js').Filter} filter
  * @property {number[]} hits start times of search hits, ps
  * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the vertical line at the pointer
@@ -77,7 +80,7 @@ export function paint(
   scene,
   palette,
   tones,
-  { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer },
+  { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, filter, hits, edges, pointer },
 ) {
   const { context, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawArea, outline } = pen;
   const { scale, width, height, top, slices } = scene;
@@ -87,6 +90,8 @@ export function paint(
   const span = preview ?? selection;
   /** @type {Map<Lane, {text: string, y: number}[]>} */
   const stepTicks = new Map();
+  /** @type {Map<import('../lib/theme.js').Tone, import('../lib/theme.js').Tone>} */
+  const fadedTones = new Map();
   const clampX = (/** @type {number} */ x) => clamp(x, left, right);
   const isVisible = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
@@ -126,6 +131,22 @@ export function paint(
   clipped(left, 0, width - left, RULER_PX + 1, drawRuler);
   drawLabels();
 
+  /**
+   * A tone as the legend's filter leaves it; null if it hides it.
+   * @param {import('../lib/theme.js').Tone} tone @param {string} key
+   */
+  function filtered(tone, key) {
+    const strength = strengthOf(filter, key);
+    if (strength !== FADED) return strength ? tone : null;
+    const faded = fadedTones.get(tone) ?? {
+      fill: mix(tone.fill, palette.surface, 1 - FADED),
+      on: palette.ink3,
+      edge: mix(tone.edge, palette.surface, 1 - FADED),
+    };
+    fadedTones.set(tone, faded);
+    return faded;
+  }
+
   /** @param {Lane} lane @param {number} [onlyName] draws only the slices whose name has this index */
   function drawLane(lane, onlyName) {
     const y = laneTop(scene, lane);
@@ -143,7 +164,7 @@ export function paint(
     }
     const columns = columnsOf(scene, lane);
     if (columns?.parts) {
-      if (isFirstPass) stepTicks.set(lane, drawSteps(pen, scene, palette, lane, columns, y));
+      if (isFirstPass) stepTicks.set(lane, drawSteps(pen, scene, palette, lane, columns, y, filtered));
       return;
     }
     const waitsOnLane = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
@@ -158,8 +179,10 @@ export function paint(
       ) {
         return;
       }
+      const look = lookOf(palette, tones, lane, i, slices);
+      const tone = filtered(look.tone, look.key);
+      if (!tone) return;
       if (w < 1) lastPixel = Math.floor(x);
-      const { tone, texture } = lookOf(palette, tones, lane, i, slices);
       if (columns.count[i] > 1 || w < MIN_EDGES_PX) {
         // Areas in the tones of outlined slices would hardly be visible.
         const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
@@ -170,7 +193,7 @@ export function paint(
         const space = textSpace(waitsOnLane, x, w);
         const texts = space < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
         const text = texts.find((candidate) => fits(candidate, space)) ?? texts[texts.length - 1];
-        drawSlice(x, y, w, lane.h, tone, texture, text, space);
+        drawSlice(x, y, w, lane.h, tone, look.texture, text, space);
       }
     });
   }

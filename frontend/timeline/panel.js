@@ -2,7 +2,7 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
-import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
+import { LABELS } from '../lib/classes.js';
 import { count, plural, rangeText } from '../lib/format.js';
 import { createLatestChannel, NOT_RECORDED } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
@@ -11,7 +11,6 @@ import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
 import { eventColumn, quietColumn, tableButton } from './panel-parts.js';
-import { phaseTones } from './slice-style.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -136,7 +135,7 @@ export function createPanel(act, on) {
       element.classList.toggle('hint', !selection);
       if (!selection) {
         newestRequest += 1;
-        show(hintContent(session, act));
+        show(hintContent(act));
         return;
       }
       const { name } = session.session;
@@ -234,26 +233,12 @@ function listContent(title, range, { items, count: eventCount }, act, advice) {
   };
 }
 
-/**
- * The content without a selection: what to do in one line, and the meanings of colours.
- * @param {Ready} session
- * @param {PanelActions} act
- * @returns {PanelContent}
- */
-function hintContent({ phases }, act) {
+/** The content without a selection: what to do in one line. @param {PanelActions} act @returns {PanelContent} */
+function hintContent(act) {
   return {
     title: 'Nothing selected',
     buttons: [tableButton(act)],
     note: 'Click a slice, or drag across the lanes; ? lists all keys.',
-    body: h(
-      'footer',
-      { class: 'legends' },
-      legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
-      phases.length > 0 &&
-        legend([
-          [h('b', null, 'Your annotations')],
-          ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]),
-        ]),
-    ),
+    body: h('div', null),
   };
 }

@@ -15,6 +15,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {number} scroll px by which the lanes are scrolled
  * @property {number} width @property {number} height of the canvas, px
  * @property {import('./columns.js').Slices|null} slices null until they are loaded
+ * @property {(slice: DrawnSlice) => boolean} [isHidden] whether the legend hides a slice
  */
 /**
  * A slice as drawn: what is needed to name, select and outline it.
@@ -114,7 +115,8 @@ export function findSlice(scene, x, y) {
   const index = columns?.parts
     ? (stepBars(columns, scale).bars.find((bar) => x >= bar.x && x < bar.x + bar.w)?.i ?? -1)
     : columns && sliceAt(columns, scale.ps(x), scale.psPerPx * REACH_PX);
-  return columns && drawnSlice(scene, lane, index ?? -1);
+  const slice = columns && drawnSlice(scene, lane, index ?? -1);
+  return slice && scene.isHidden?.(slice) ? null : slice;
 }
 
 /** All visible slices, for tests. @param {Scene} scene */
@@ -123,7 +125,9 @@ export function visibleSlices(scene) {
   const slices = [];
   for (const lane of visibleLanes(scene)) {
     eachSlice(columnsOf(scene, lane), scene.scale, (i) => {
-      const { lane: _, ...slice } = /** @type {DrawnSlice} */ (drawnSlice(scene, lane, i));
+      const drawn = /** @type {DrawnSlice} */ (drawnSlice(scene, lane, i));
+      if (scene.isHidden?.(drawn)) return;
+      const { lane: _, ...slice } = drawn;
       const x = Math.max(scene.scale.left, scene.scale.x(slice.start_ps));
       const w = Math.min(scene.scale.right, scene.scale.x(slice.end_ps)) - x;
       slices.push({

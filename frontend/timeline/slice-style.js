@@ -6,7 +6,7 @@ import { count, headlineTime, instantText, plural, share, timeText } from '../li
 import { COLLECTIVE, OP_CLASSES, STALL, sliceOf } from './columns.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
-/** @typedef {{tone: import('../lib/theme.js').Tone, texture: import('./draw.js').Texture}} Look */
+/** @typedef {{tone: import('../lib/theme.js').Tone, texture: import('./draw.js').Texture, key: string}} Look */
 
 /** Number of tones for phases, as in the palette. */
 const PHASE_TONES = 6;
@@ -22,60 +22,69 @@ export function phaseTones(phases) {
 }
 
 /**
- * The index of the tone of an annotation or scope: that of its phase or of the innermost phase on its path; undefined
- * without a phase.
+ * The phase of an annotation or scope: itself or the innermost phase on its path; undefined without a phase.
  * @param {string} name may be a path with slashes; a phase's name may contain slashes, too
  * @param {Map<string, number>} tones
  */
-export function phaseTone(name, tones) {
+export function phaseOf(name, tones) {
   const parts = name.split('/');
   for (let end = parts.length; end > 0; end -= 1) {
     for (let start = 0; start < end; start += 1) {
-      const tone = tones.get(parts.slice(start, end).join('/'));
-      if (tone !== undefined) return tone;
+      const phase = parts.slice(start, end).join('/');
+      if (tones.has(phase)) return phase;
     }
   }
   return undefined;
 }
 
 /**
- * Tone and texture of a slice.
+ * The key of a slice in the legend: its class, or its phase after a slash; empty without one.
+ * @param {Map<string, number>} tones of phases
+ * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
+ */
+export function keyOf(tones, lane, i, { names, rows }) {
+  const { row: { id, kind }, depth } = lane;
+  const depths = rows.get(id) ?? [];
+  if (hasClass(lane)) return CLASSES[depths[depth].classIndex[i]] ?? 'other';
+  if (kind !== 'annotations' && kind !== 'scopes') return '';
+  // An inner annotation has the key of its phase; the outermost one is the step, not a phase.
+  for (let at = depth; at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
+    const enclosing = depths[at] ? sliceOf(depths[at], depths[depth].start[i]) : -1;
+    const phase = enclosing < 0 ? undefined : phaseOf(names[depths[at].name[enclosing]] ?? '', tones);
+    if (phase !== undefined) return `/${phase}`;
+  }
+  return '';
+}
+
+/**
+ * Tone and texture of a slice, and its key in the legend.
  * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones of phases
  * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
  * @returns {Look}
  */
-export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names, rows }) {
-  const depths = rows.get(id) ?? [];
-  const { name, classIndex, start } = depths[depth];
-  if (kind === 'scopes' && !names[name[i]]) {
-    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, texture: 'light' };
+export function lookOf(palette, tones, lane, i, slices) {
+  const { row: { id, kind }, depth } = lane;
+  const { name, classIndex } = (slices.rows.get(id) ?? [])[depth];
+  const key = keyOf(tones, lane, i, slices);
+  if (kind === 'scopes' && !slices.names[name[i]]) {
+    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, texture: 'light', key };
   }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
-    let toneIndex;
-    // An inner annotation has the tone of its phase; the outermost one is the step, not a phase.
-    for (let at = depth; toneIndex === undefined && at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
-      const enclosing = depths[at] ? sliceOf(depths[at], start[i]) : -1;
-      toneIndex = enclosing < 0 ? undefined : phaseTone(names[depths[at].name[enclosing]] ?? '', tones);
-    }
-    return {
-      tone:
-        toneIndex === undefined || kind === 'steps'
-          ? { fill: palette.surface2, on: palette.ink, edge: palette.line2 }
-          : palette.phases[toneIndex],
-      texture: null,
-    };
+    const outlined = { fill: palette.surface2, on: palette.ink, edge: palette.line2 };
+    return { tone: key ? palette.phases[tones.get(key.slice(1)) ?? 0] : outlined, texture: null, key };
   }
-  if (kind === 'modules') return { tone: palette.run, texture: null };
+  if (kind === 'modules') return { tone: palette.run, texture: null, key };
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
     return {
       tone: classIndex[i] === COLLECTIVE ? palette.collective : palette.op,
       texture: classIndex[i] === STALL ? 'hatch' : null,
+      key,
     };
   }
-  const className = CLASSES[classIndex[i]] ?? 'other';
   return {
-    tone: palette.classes[CLASSES.indexOf(className)],
-    texture: className === 'wait' ? 'hatch' : className === 'unrecorded' ? 'dots' : null,
+    tone: palette.classes[CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (key))],
+    texture: key === 'wait' ? 'hatch' : key === 'unrecorded' ? 'dots' : null,
+    key,
   };
 }
 

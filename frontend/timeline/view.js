@@ -12,6 +12,7 @@ import { createOverviewStrip } from './overview-strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
+import { createLegend } from './legend.js';
 import { createPanel } from './panel.js';
 import { createPanelActions } from './panel-actions.js';
 import { createCursor } from './cursor.js';
@@ -23,6 +24,7 @@ import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
+import { phaseTones } from './slice-style.js';
 import { windowSelection, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -156,6 +158,7 @@ export function timelineView(app) {
     fit: showSession,
     time: model.goTo,
   });
+  const legend = createLegend(model, live.announceNow);
   const tooltip = createTooltip();
   const actions = createPanelActions(app, model, {
     lanes,
@@ -182,8 +185,8 @@ export function timelineView(app) {
   let isCompleting = false;
 
   fill(
-    element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element,
-    tooltip.element,
+    element, toolbar.element, legend.element, strip.element, lanes.element, moreHosts.element, splitter.element,
+    panel.element, tooltip.element,
   );
   fill(app.skip, button('Timeline as table', showTable, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
@@ -322,6 +325,7 @@ export function timelineView(app) {
     occurrence,
     align: toggleAlign,
     flows: toggleFlows,
+    hideClass: () => legend.hide(lanes.keyOf(state.hover ?? state.cursor)),
     clear: clearSearchOrSelection,
   });
 
@@ -332,6 +336,7 @@ export function timelineView(app) {
   function openRows(more) {
     if (!session) return;
     lanes.open(session, more);
+    legend.open(session, phaseTones(session.phases));
     moreHosts.draw(session);
     gaps.reportPosition();
     if (state.align) void align(true, true);

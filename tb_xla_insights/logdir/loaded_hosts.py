@@ -93,7 +93,9 @@ class _ComparisonMemo:
 def head_without_rows(report: Report) -> OpenedSession:
     """What the page needs before it draws views of a report alone: as `LoadedHosts.head`, with no host chosen."""
     strip: OverviewStrip = {"buckets": 0, "devices": [], "host": []}
-    return _head_of_hosts(report, {"phases": [], "rows": [], "more_rows": False, "strip": strip}, [])
+    return _head_of_hosts(
+        report, {"phases": [], "classes": [], "rows": [], "more_rows": False, "strip": strip}, []
+    )
 
 
 def _head_of_hosts(report: Report, timeline: TimelineHead, hosts: list[int]) -> OpenedSession:
@@ -111,6 +113,7 @@ def _head(summary: SummaryKeys, timeline: TimelineHead) -> OpenedSession:
         "diagnostics": summary["diagnostics"],
         "devices": device_overview(summary["devices"]),
         "phases": timeline["phases"],
+        "classes": timeline["classes"],
         "rows": timeline["rows"],
         "more_rows": timeline["more_rows"],
         "strip": timeline["strip"],

@@ -6,6 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.overview_route import HostRanks
 from tb_xla_insights.schema.route_parts import HostCounts
 from tb_xla_insights.schema.session import Diagnostic, Environment, SessionHead
@@ -159,6 +160,8 @@ class TimelineHead(TimelineRows):
 
     phases: list[str]
     """The names of phases, in their usual order in a step."""
+    classes: list[ClassName]
+    """The classes of host time that the rows show."""
     strip: OverviewStrip
     """The whole session."""
 

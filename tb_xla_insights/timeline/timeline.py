@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.idle.idle_time import long_gaps
 from tb_xla_insights.analysis.launches.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.arrays import Int64
+from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.rows import GAPS
@@ -60,7 +61,7 @@ class Timeline:
     def head(self) -> TimelineHead:
         """The data that the page needs before it draws: phases, overview strip, and `rows`."""
         strip = overview(list(self._tracks.values()), self._session)
-        return {"phases": self._phases(), "strip": strip, **self.rows()}
+        return {"phases": self._phases(), "classes": self._classes(), "strip": strip, **self.rows()}
 
     def rows(self) -> TimelineRows:
         """`rows` in drawing order; `more_rows` says that those of gaps and scopes are still missing."""
@@ -210,6 +211,17 @@ class Timeline:
             raise InputError(
                 f"{self._session.path}: the window {start_ps} to {end_ps} ps is empty; give a later end"
             )
+
+    def _classes(self) -> list[ClassName]:
+        """The classes of host time in the rows of threads and of classes."""
+        lanes = [
+            lane
+            for track in self._tracks.values()
+            if track.head.kind in ("classes", "thread")
+            for lane in track.lanes
+        ]
+        present = {index for lane in lanes for index in np.unique(lane.class_index).tolist()}
+        return [name for index, name in enumerate(CLASSES) if index in present]
 
     def _phases(self) -> list[str]:
         """The names of annotations directly below the outermost ones (of the outermost if these have no children), in

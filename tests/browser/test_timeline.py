@@ -164,12 +164,41 @@ def check_merged_slices_separate_when_zoomed_and_count_their_events(
     assert max(slice_["count"] for slice_ in xi.slices(row=merged["row"])) < merged["count"]
 
 
+def check_the_legend_filters(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
+    legend = page.get_by_test_id("timeline-legend")
+    tracing = page.get_by_test_id("legend-tracing")
+    tracing.click()
+    expect(tracing).to_have_attribute("aria-pressed", "true")
+    assert xi.link()["lg"] == "tracing"
+    tracing.press("x")
+    expect(tracing).to_have_attribute("aria-pressed", "false")
+    expect(tracing).to_have_accessible_name("IR tracing, hidden")
+    expect(tracing).to_be_focused()
+    classes = {slice_["class"] for slice_ in xi.slices(row="h0.classes")}
+    assert "dispatch" in classes
+    assert "tracing" not in classes
+    page.reload()
+    xi.ready()
+    assert "tracing" not in {slice_["class"] for slice_ in xi.slices()}
+    tracing.click()
+    assert "lg" not in xi.link()
+    # What does not fit into the line is in a menu.
+    page.set_viewport_size({"width": 1000, "height": 700})
+    legend.locator("summary").click()
+    hidden = legend.locator(".menu button").last
+    hidden.click(modifiers=["ControlOrMeta"])
+    expect(legend.locator(".menu button").last).to_have_class("off")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
 def test_what_the_timeline_draws(xi: Xi, case_study: str, page: Page) -> None:
     check_the_order_of_rows(xi, case_study)
     check_steps_are_numbered(xi, case_study)
     check_classes_cover_the_window(xi, case_study)
     check_the_strip_has_gaps_in_the_colour_of_their_cause(xi, page, case_study)
     check_merged_slices_separate_when_zoomed_and_count_their_events(xi, page, case_study)
+    check_the_legend_filters(xi, page, case_study)
 
 
 def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(

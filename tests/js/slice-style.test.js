@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { laneText, sliceTexts, phaseTone, phaseTones } from '../../frontend/timeline/slice-style.js';
+import { laneText, sliceTexts, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
@@ -11,13 +11,13 @@ test('more phases are spread over the six tones', () => {
   assert.deepEqual(tones, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
 });
 
-test('a scope has the tone of the innermost phase on its path', () => {
+test('a scope belongs to the innermost phase on its path', () => {
   const tones = phaseTones(['forward', 'backward']);
-  assert.equal(phaseTone('Training_Step/forward/dot.1', tones), 0);
-  assert.equal(phaseTone('encoder', tones), undefined);
+  assert.equal(phaseOf('Training_Step/forward/dot.1', tones), 'forward');
+  assert.equal(phaseOf('encoder', tones), undefined);
   const tonesOfPaths = phaseTones(['forward', 'train/forward', 'loss']);
-  assert.equal(phaseTone('Training_Step/train/forward/dot.1', tonesOfPaths), 1);
-  assert.equal(phaseTone('train/forward/loss/exp', tonesOfPaths), 2);
+  assert.equal(phaseOf('Training_Step/train/forward/dot.1', tonesOfPaths), 'train/forward');
+  assert.equal(phaseOf('train/forward/loss/exp', tonesOfPaths), 'loss');
 });
 
 test('a slice is described by name, class, duration, start and row, without repetition', () => {
