@@ -19,7 +19,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test checks lint types unit page browser sanitize fuzz matrix golden schema pictures docs bench wheel reproducible ranges clean
+.PHONY: demo test lint types unit page browser sanitize fuzz matrix golden schema pictures docs bench wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -29,8 +29,9 @@ MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
 RANGES ?=
 BIN := .venv/bin
-# New releases of pip print setuptools' warnings, which are for its developers.
-INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet
+# New releases of pip print setuptools' warnings, which are for its developers. Python compiles the modules that are used
+# when it imports them; pip would compile all of them.
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-compile
 # pip compiles the kernels, and packs the page if npm is installed.
 KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := pack.js package-lock.json $(shell find frontend -name '*.js' -o -name '*.css')
@@ -48,17 +49,16 @@ demo: .venv/installed
 	echo; echo "  Open http://localhost:$$port/#xla_insights"; echo; \
 	exec $(BIN)/tensorboard --logdir demo_logs --port "$$port"
 
-test: checks unit browser
+# Installing and most checks use one core, so that two of them run at a time.
+test:
+	@$(MAKE) --jobs 2 --output-sync page lint
+	@$(MAKE) --jobs 2 types unit
+	@$(MAKE) browser
 	@echo "All tests passed."
 
-# Each of them uses one core.
-checks: .venv/installed-test node_modules/.package-lock.json
-	@$(MAKE) --jobs 2 --output-sync lint types page
-
-lint: .venv/installed-test node_modules/.package-lock.json
+lint: .venv/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	npm run --silent lint
 
 types: .venv/installed-test
 	$(BIN)/mypy
@@ -70,6 +70,7 @@ unit: .venv/installed-test node_modules/.package-lock.json
 	$(PYTEST) --ignore tests/browser
 
 page: node_modules/.package-lock.json
+	npm run --silent lint
 	npm run --silent check
 	npm test --silent
 
@@ -169,7 +170,8 @@ clean:
 	$(INSTALL) --editable .
 	@touch $@
 
-.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
+# npm's packages come first, as pip would install them as well, in order to pack the page.
+.venv/installed-test: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS) | node_modules/.package-lock.json
 	$(INSTALL) --editable '.[test]'
 	@$(INSTALL) tensorboard-plugin-profile || \
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."
