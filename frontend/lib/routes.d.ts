@@ -814,6 +814,28 @@ export interface DevicePhase {
   merged: number;
 }
 
+/** Ops of an annotation that no other op interrupts; of more than 24 on a device, the closest ones are one. */
+export interface DevicePiece {
+  /** Start of the first op. */
+  start_ps: number;
+  /** End of the last op. */
+  end_ps: number;
+  /** How long after its run's start it begins. */
+  after_ps: number;
+  /** Own time of the ops. */
+  device_ps: number;
+  /** Number of ops. */
+  ops: number;
+  /** Number of pieces that are one here. */
+  count: number;
+  /** How the annotation was found: named, inferred, or both with a share. */
+  named: string;
+  /** The longest op; `null` if no row shows it. */
+  longest: EventSummary | null;
+  /** The line of Python of the longest op; empty if unknown. */
+  source: string;
+}
+
 /** The causes of a device's gaps along the session. */
 export interface DeviceStrip {
   /** Id of the device. */
@@ -864,6 +886,26 @@ export interface DeviceTotals {
   idle_ps: number;
   /** Time in ops that only wait. */
   stall_ps: number;
+}
+
+/** The work of an annotation on one device. */
+export interface DeviceWork {
+  /** Id of the device. */
+  device: string;
+  /** Time, number of ops and of pieces, in words. */
+  text: string;
+  /** When the work runs, and how it was found, in words. */
+  note: string;
+  /** Own time of the ops. */
+  device_ps: number;
+  /** Number of ops. */
+  ops: number;
+  /** Number of pieces. */
+  count: number;
+  /** Start and end of the runs with these ops. */
+  runs: [number, number][];
+  /** The pieces, by start. */
+  pieces: DevicePiece[];
 }
 
 /** What limits the analysis: damage, missing data, contradictions. */
@@ -938,6 +980,12 @@ export interface EventDetails {
   stats: StatOfEvent[];
   /** The events that flows link with it. */
   flow: EventFlow;
+  /** The first eight launches of an annotation's work, of a call, or of a run. */
+  launches: LaunchOfEvent[];
+  /** Number of the others. */
+  launches_left_out: number;
+  /** The work of an annotation on devices; `null` for other events, and until the rows of scopes are known. */
+  on_device: OnDevice | null;
   /** The events of the same name. */
   occurrences: Occurrences;
 }
@@ -1778,6 +1826,20 @@ export interface LaneSlices {
   p?: Record<string, number[]>;
 }
 
+/** A launch: a call, and the runs of a program that it started. */
+export interface LaunchOfEvent {
+  /** The execute call; `null` if it is not known. */
+  call: EventSummary | null;
+  /** The run on the first device; `null` if no row shows it. */
+  run: EventSummary | null;
+  /** Name of the program. */
+  program: string;
+  /** Ids of the devices that run it. */
+  devices: string[];
+  /** Duration of the longest run. */
+  duration_ps: number;
+}
+
 /** Lazy against dynamo. */
 export interface LazyDynamo {
   /** The session that launched lazily. */
@@ -2170,6 +2232,18 @@ export interface OmittedRows {
   count: number;
   /** Own time of these. */
   self_ps: number;
+}
+
+/** The ops that were traced inside one annotation. */
+export interface OnDevice {
+  /** Path of the annotation. */
+  path: string;
+  /** Number of paths that enclose it: its lane in rows of scopes. */
+  depth: number;
+  /** Why there are none; `null` if there are. */
+  missing: string | null;
+  /** By device; empty if there are none. */
+  devices: DeviceWork[];
 }
 
 /** One usual step of a core: its parts, and how short it can become. `ps` of all parts adds up to `now_ps`, and `once_ps` of all parts to `once_ps`. */

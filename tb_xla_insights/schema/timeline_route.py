@@ -132,6 +132,78 @@ class EventFlow(FlowSources):
     """The number of events beyond these, on both sides."""
 
 
+class LaunchOfEvent(TypedDict):
+    """A launch: a call, and the runs of a program that it started."""
+
+    call: EventSummary | None
+    """The execute call; `null` if it is not known."""
+    run: EventSummary | None
+    """The run on the first device; `null` if no row shows it."""
+    program: str
+    """Name of the program."""
+    devices: list[str]
+    """Ids of the devices that run it."""
+    duration_ps: int
+    """Duration of the longest run."""
+
+
+class DevicePiece(TypedDict):
+    """Ops of an annotation that no other op interrupts; of more than 24 on a device, the closest ones are one."""
+
+    start_ps: int
+    """Start of the first op."""
+    end_ps: int
+    """End of the last op."""
+    after_ps: int
+    """How long after its run's start it begins."""
+    device_ps: int
+    """Own time of the ops."""
+    ops: int
+    """Number of ops."""
+    count: int
+    """Number of pieces that are one here."""
+    named: str
+    """How the annotation was found: named, inferred, or both with a share."""
+    longest: EventSummary | None
+    """The longest op; `null` if no row shows it."""
+    source: str
+    """The line of Python of the longest op; empty if unknown."""
+
+
+class DeviceWork(TypedDict):
+    """The work of an annotation on one device."""
+
+    device: str
+    """Id of the device."""
+    text: str
+    """Time, number of ops and of pieces, in words."""
+    note: str
+    """When the work runs, and how it was found, in words."""
+    device_ps: int
+    """Own time of the ops."""
+    ops: int
+    """Number of ops."""
+    count: int
+    """Number of pieces."""
+    runs: list[tuple[int, int]]
+    """Start and end of the runs with these ops."""
+    pieces: list[DevicePiece]
+    """The pieces, by start."""
+
+
+class OnDevice(TypedDict):
+    """The ops that were traced inside one annotation."""
+
+    path: str
+    """Path of the annotation."""
+    depth: int
+    """Number of paths that enclose it: its lane in rows of scopes."""
+    missing: str | None
+    """Why there are none; `null` if there are."""
+    devices: list[DeviceWork]
+    """By device; empty if there are none."""
+
+
 class Occurrences(TypedDict):
     """The events of the same name in the same row; in rows of steps and of classes, those of the same class."""
 
@@ -170,6 +242,12 @@ class EventDetails(EventSummary):
     """Facts about the event, then its stats."""
     flow: EventFlow
     """The events that flows link with it."""
+    launches: list[LaunchOfEvent]
+    """The first eight launches of an annotation's work, of a call, or of a run."""
+    launches_left_out: int
+    """Number of the others."""
+    on_device: OnDevice | None
+    """The work of an annotation on devices; `null` for other events, and until the rows of scopes are known."""
     occurrences: Occurrences
     """The events of the same name."""
 

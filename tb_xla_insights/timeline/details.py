@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.text.name_limit import MAX_NAME_LENGTH, shorten_name
+from tb_xla_insights.timeline.followed import Followed
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.occurrences import find_occurrences
 from tb_xla_insights.timeline.rows import HostRows
@@ -117,6 +118,8 @@ class Details:
         """All details of an event, in the page's protocol."""
         event, trace = row_event.event, row_event.track.trace
         summary, enclosing = self.summary(row_event), self._enclosing(row_event)
+        followed = Followed(self._host, row_event, self.find, self.summary)
+        launches, launches_left_out = followed.launches()
         return {
             **summary,
             "title": self._title(event, summary["name"]),
@@ -127,6 +130,9 @@ class Details:
             "path_left_out": enclosing.left_out,
             "stats": self._stats(row_event),
             "flow": self._flow(event),
+            "launches": launches,
+            "launches_left_out": launches_left_out,
+            "on_device": followed.on_device(),
             "occurrences": self._occurrences(row_event),
         }
 

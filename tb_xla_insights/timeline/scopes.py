@@ -57,12 +57,16 @@ class ScopeTrack(Track):
         name = int(event.lane.name[event.index])
         return self.paths[name] if name >= 0 else None
 
-    def step_of(self, event: RowEvent) -> int:
-        """The index of the step whose launch started the run of a slice, -1: none."""
+    def run_of(self, event: RowEvent) -> int:
+        """The run of a slice, an index into Launches.runs, -1: none."""
         intervals = self.trace.devices[self.device_number].ops
         running = (intervals.start_ps <= event.start_ps) & (intervals.end_ps > event.start_ps)
         op = np.flatnonzero(running)[-1]  # of running ops, the one that started last is shown
-        run = find_ops(self.trace).devices[self.device_number].run[op]
+        return int(find_ops(self.trace).devices[self.device_number].run[op])
+
+    def step_of(self, event: RowEvent) -> int:
+        """The index of the step whose launch started the run of a slice, -1: none."""
+        run = self.run_of(event)
         return int(find_launches(self.trace).step_of_run[run]) if run >= 0 else -1
 
     def enclosing(self, event: RowEvent) -> list[RowEvent]:
