@@ -101,7 +101,7 @@ def test_early_executions() -> None:
 def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     text = single_spaced(text_of("torch_xla_early_item"))
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
-        "1.068 0.843 / 1.010 / 1.370 ms 0.000 0.169 0.126 / 0.157 / 0.237 ms exact"
+        "1.068 0.843 / 1.010 / 1.370 ms 0.000 0.169 0.126 / 0.157 / 0.237 ms"
     )
     assert "a free device waits 6.259 ms for a run (median; lead from −7.610 ms to" in text
     assert (
@@ -129,7 +129,7 @@ def test_spreads_have_one_unit() -> None:
     launching = {"lead": None, "fixed": None}
     text = section_text(executions, {"programs": [*rows, row | {"count": 1}], "launching": launching})
     first, single = text.split(" SyncTensorsGraph.41937 ")[1:]
-    assert first.endswith("0.000 / 0.001 / 20.000 s exact")
+    assert first.endswith("0.000 / 0.001 / 20.000 s")
     assert "/" not in single
     assert "The host" not in text
 
@@ -205,27 +205,6 @@ def test_transfers() -> None:
     assert rows[3] == "transfer to device 12 1.1 238.914 3.6 GB 324.5 MB"
     row = report(CASE_STUDY)["transfers"]["to_device"] | {"known_size_count": 3}
     assert "3.6 GB (3 known)" in section_text(transfers, {"transfers": {"to_device": row}})
-
-
-def test_gaps_show_whether_the_other_cores_are_idle() -> None:
-    row = section(text_of(CASE_STUDY), "Gaps")[3]
-    assert row.startswith(
-        "all 8 cores 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing"
-    )
-    document = report(CASE_STUDY)
-    first, second, third, *_ = document["gaps"]["items"]
-    items = [
-        first | {"all_cores_idle_ps": 0},
-        second | {"all_cores_idle_ps": second["duration_ps"] // 2},
-        third,
-    ]
-    rows = section(printed(document | {"gaps": document["gaps"] | {"items": items}}), "Gaps")
-    assert [re.findall(" (no|in part|yes) ", row) for row in rows[3:]] == [
-        ["no"],
-        ["in part"],
-        ["yes"],
-    ]
-    assert "Cores" not in column_headings(text_of("torch_xla_early_item"), "Gaps")
 
 
 def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capsys) -> None:

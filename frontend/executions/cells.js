@@ -1,4 +1,4 @@
-/** Cells of the table of executions with their legend: the bar of what host time consists of, and the join. */
+/** The bar of what the host time of executions consists of, with its legend. */
 
 import { h, percent } from '../lib/dom.js';
 import { legend } from '../lib/classes.js';
@@ -13,12 +13,6 @@ const COST_MARKS = [
   ['queue_ps', 'queue', 'queue: the device was busy with earlier work'],
   ['overhead_ps', 'overhead', 'overhead'],
 ];
-
-const JOINS = {
-  exact: 'The capture records which launch the runs belong to.',
-  ordered: 'The runs were matched to launches by their order.',
-  none: 'The launches of the runs are unknown.',
-};
 
 export const costLegend = () =>
   legend(
@@ -41,6 +35,3 @@ export const costBar = (row, shareOf) =>
       }),
     ),
   );
-
-/** How a row's runs were matched to launches; empty if not all in the same way. @param {ExecutionRow} row */
-export const joinTitle = ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '';

@@ -7,7 +7,7 @@ import { chosenDevices } from '../lib/devices.js';
 import { linkedStepIndex, listText, stepKey } from '../lib/link.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
-import { card, codeCell, emptyCard, link, windowLinkState } from '../lib/cards.js';
+import { card, codeCell, emptyCard, link, NO_EXECUTIONS_TEXT, windowLinkState } from '../lib/cards.js';
 import {
   count,
   deviceTimeCell,
@@ -24,7 +24,7 @@ import { linkedOrder, sortableTable, sumText } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, COSTS, kindsCard, readingCard } from './cards.js';
-import { costBar, costLegend, joinTitle } from './cells.js';
+import { costBar, costLegend } from './cells.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
@@ -103,7 +103,7 @@ export function executionsView(app) {
       const [text, advice] = isSubset
         ? ['No execution on the chosen devices.', 'Choose others in the header.']
         : [
-            'No execution in this capture.',
+            NO_EXECUTIONS_TEXT,
             session.diagnostics.find(({ id }) => id === 'no_launches')?.message ??
               'Capture while the device runs programs: at least one whole step.',
           ];
@@ -202,7 +202,7 @@ export function executionsView(app) {
     const spreadOf = ({ count: runs, joins, spread }, key) =>
       (key === 'device_ps' ? runs : runs - (joins.none ?? 0)) > 1 ? spread[key] : null;
     const showsRanges = basis === 'run' && executions.some((row) => row.count > 1);
-    const hasRange = (/** @type {CostName} */ key) => showsRanges && (key === 'device_ps' || key === 'overhead_ps');
+    const hasRange = (/** @type {CostName} */ key) => showsRanges && key === 'device_ps';
     /**
      * The columns of a cost and, if shown, of its range.
      * @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]}
@@ -265,10 +265,6 @@ export function executionsView(app) {
             `\u202f${unit.name}`,
           cell: (row) => costBar(row, (key) => (costsOf(row)[key] ?? 0) / longest),
         },
-        definedColumn(TABLES.executions.join, {
-          title: joinTitle,
-          cell: ({ join }) => h('span', { class: 'secondary' }, join),
-        }),
       ],
       foot: [
         (sources.length > 1 ? 'This session' : 'All') +
@@ -287,7 +283,6 @@ export function executionsView(app) {
           ];
         }),
         share(all.overhead_share),
-        '',
         '',
       ],
     });

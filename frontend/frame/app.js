@@ -22,6 +22,7 @@ import { createDiagnostics } from './diagnostics.js';
 import { choiceNote, createFileWatch, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
+import { NO_DEVICE_TEXT, NO_EXECUTIONS_TEXT, NO_GAPS_TEXT } from '../lib/cards.js';
 import { createTermTips } from './term-tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
@@ -63,6 +64,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
 const BUSY_AFTER_MS = 300;
 /** Earlier estimates of the remaining time are not shown: too little is read. */
 const ESTIMATE_AFTER_MS = 1000;
+/** Why a view that counts something has nothing to show. @type {Record<string, string>} */
+const NOTHING_TEXTS = { gaps: NO_GAPS_TEXT, executions: NO_EXECUTIONS_TEXT };
 
 /** @param {boolean} isCopy whether the page is a static copy: one session, and nothing to capture or compare with */
 export function createApp(isCopy) {
@@ -124,7 +127,10 @@ export function createApp(isCopy) {
     setCounts({ lost, ...numbers }) {
       countsRequested = true;
       const prefix = isPartial ? '≥\u202f' : '';
-      Object.entries(numbers).forEach(([id, number]) => tabs.setCount(id, prefix + count(number)));
+      Object.entries(numbers).forEach(([id, number]) => {
+        if (!number && NOTHING_TEXTS[id] && !isPartial) tabs.setNothing(id, NOTHING_TEXTS[id]);
+        else tabs.setCount(id, prefix + count(number));
+      });
       if (lost) tabs.setCount('propagation', `${prefix}${count(lost)} lost`);
     },
     selection: hostSelection.selection,
@@ -236,7 +242,10 @@ export function createApp(isCopy) {
     hostSelection.open(next);
     tabs.setEnvironment(next.environment.label);
     tabs.clearCounts();
-    if (hosts.length > 1) tabs.setCount('hosts', count(Math.max(listedHostCount, hosts.length)));
+    const hostCount = Math.max(listedHostCount, hosts.length);
+    if (hostCount > 1) tabs.setCount('hosts', count(hostCount));
+    else tabs.setNothing('hosts', 'One host: there is none to wait for.');
+    if (!next.devices.length) tabs.setNothing('device', NO_DEVICE_TEXT);
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));

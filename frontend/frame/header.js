@@ -2,12 +2,14 @@
 
 import { button, h, labelledSelect, setOptions } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
-import { count, share } from '../lib/format.js';
+import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
 import { createMultiSelect } from './multi-select.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 const COPIED_MS = 1500;
+/** Longer lists of sessions have a filter. */
+const MAX_UNFILTERED_SESSIONS = 12;
 
 /**
  * @param {object} on actions of the choices and buttons
@@ -36,6 +38,17 @@ export function createHeader(on, notes, captureButton, isCopy) {
   /** @type {string[]} */
   let names = [];
   let shownName = '';
+  let chosenName = '';
+  /** @type {string|undefined} */
+  let comparedName;
+  const filter = h('input', {
+    type: 'search',
+    placeholder: 'filter sessions',
+    'aria-label': 'Filter the sessions',
+    'data-testid': 'session-filter',
+    oninput: drawNames,
+  });
+  const filterField = h('span', { class: 'pick session-filter hidden' }, filter);
   sessions.classList.add('hidden');
   comparison.classList.add('hidden');
   const synthetic = h(
@@ -52,6 +65,7 @@ export function createHeader(on, notes, captureButton, isCopy) {
     'header',
     { class: 'header', 'data-testid': 'header' },
     h('h1', null, 'XLA Insights'),
+    filterField,
     sessions,
     isCopy &&
       h(
@@ -84,33 +98,23 @@ export function createHeader(on, notes, captureButton, isCopy) {
     setSessions(listed, name) {
       sessions.classList.toggle('hidden', !name);
       names = listed.map((item) => item.name);
+      chosenName = name;
+      filterField.classList.toggle('hidden', names.length <= MAX_UNFILTERED_SESSIONS);
       choices.forEach((choice) => { choice.inert = name !== shownName; });
-      setOptions(
-        /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
-        names.includes(name) ? names : [name, ...names],
-        name,
-      );
+      drawNames();
     },
     /**
      * Shows the choices of hosts, devices and the session to compare with.
      * @param {import('../lib/types').Ready} ready
      * @param {{hosts: string[], devices: string[]}} chosen names of hosts, ids of devices
-     * @param {string} [comparedName] the session to compare with
+     * @param {string} [compared] the session to compare with
      */
-    update(ready, chosen, comparedName) {
+    update(ready, chosen, compared) {
       shownName = ready.session.name;
+      comparedName = compared;
       choices.forEach((choice) => { choice.inert = false; });
-      const otherNames = names.filter((name) => name !== ready.session.name);
-      comparison.classList.toggle('hidden', !otherNames.length);
-      setOptions(
-        /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
-        [
-          ['', 'none'],
-          ...otherNames,
-          ...(comparedName && !names.includes(comparedName) ? [comparedName] : []),
-        ],
-        comparedName,
-      );
+      comparison.classList.toggle('hidden', names.every((name) => name === shownName));
+      drawNames();
       synthetic.classList.toggle('hidden', !ready.environment.synthetic);
       const hostNames = ready.session.hosts.map(({ name }) => name);
       hostPick.classList.toggle('hidden', !hostNames.length);
@@ -131,7 +135,6 @@ export function createHeader(on, notes, captureButton, isCopy) {
         visible.map((device) => ({
           value: device.id,
           label: deviceName({ ...device, host: shortOf(device.host) }, hostNames),
-          note: share(device.duty_cycle),
         })),
         chosen.devices,
         ready.devices.length,
@@ -150,4 +153,19 @@ export function createHeader(on, notes, captureButton, isCopy) {
       timer = window.setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS);
     },
   };
+
+  /** Lists the sessions that pass the filter, and those that are chosen. */
+  function drawNames() {
+    const text = filter.value.toLowerCase();
+    const listed = (/** @type {string|undefined} */ chosen) => [
+      ...(chosen && !names.includes(chosen) ? [chosen] : []),
+      ...names.filter((name) => name === chosen || name.toLowerCase().includes(text)),
+    ];
+    setOptions(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), listed(chosenName), chosenName);
+    setOptions(
+      /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
+      [['', 'none'], ...listed(comparedName).filter((name) => name !== shownName)],
+      comparedName,
+    );
+  }
 }

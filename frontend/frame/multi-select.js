@@ -4,7 +4,7 @@ import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
-/** @typedef {{value: string, label: string, note?: string}} Choice */
+/** @typedef {{value: string, label: string}} Choice */
 
 /**
  * @param {string} label
@@ -52,9 +52,7 @@ export function createMultiSelect(label, testid, onChange) {
     );
     fill(
       menu,
-      choices.map(({ label: text, note }, at) =>
-        h('label', null, boxes[at], text, note && h('span', { class: 'numeric' }, note)),
-      ),
+      choices.map(({ label: text }, at) => h('label', null, boxes[at], text)),
       choices.length > 1 && h('p', { class: 'small muted' }, 'The numbers beside the tabs cover the whole session.'),
     );
     boxes.find(({ value }) => value === focused)?.focus();

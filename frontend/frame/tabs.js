@@ -1,6 +1,7 @@
 /** The tabs, one per view, with the environment at the right and a moving bar below while requests run. */
 
 import { h, button, onKeys } from '../lib/dom.js';
+import { MISSING } from '../lib/format.js';
 
 /** @param {{id: string, label: string}[]} views @param {(id: string) => void} onChoose */
 export function createTabs(views, onChoose) {
@@ -33,7 +34,20 @@ export function createTabs(views, onChoose) {
       });
     },
     /** Removes the counts when another session opens. */
-    clearCounts() { counts.forEach((element) => { element.textContent = ''; }); },
+    clearCounts() {
+      counts.forEach((element) => { element.textContent = ''; });
+      tabs.forEach((tab) => {
+        tab.classList.remove('nothing');
+        tab.removeAttribute('title');
+      });
+    },
+    /** Greys the tab of a view that has nothing to show. @param {string} id @param {string} reason */
+    setNothing(id, reason) {
+      const tab = tabs.find(({ dataset }) => dataset.view === id);
+      tab?.classList.add('nothing');
+      tab?.setAttribute('title', reason);
+      this.setCount(id, MISSING);
+    },
     /** @param {string} id @param {string} text */
     setCount(id, text) {
       const element = counts.get(id);

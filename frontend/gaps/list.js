@@ -16,7 +16,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { count, MISSING, plural } from '../lib/format.js';
 import { gapText } from '../lib/link.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { linkedOrder, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+import { linkedOrder, sortableTable, textColumn, timeColumn } from '../lib/table.js';
 import { causeLabel, causeOf, reasonCell } from './cause.js';
 import { rowOf, stepOf } from './group.js';
 
@@ -45,7 +45,6 @@ const NARROW_BELOW_PX = 1200;
 export function gapsTable(groups, { link, devices, hosts, findings, openRows, select, show, onRowCount }) {
   const unit = columnUnit(groups, 'mean_ps');
   const longest_ps = maximum(groups.map(({ mean_ps }) => mean_ps));
-  const hasAllIdle = groups.some(({ gap }) => gap.all_cores_idle_ps != null);
   const linkedGap = link.state.sel;
   const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linkedGap));
   if (linkedGroup) openRows.add(gapText(linkedGroup.gap));
@@ -137,14 +136,6 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
         cell: ({ gap }) => kindTag(gap.kind),
         title: undefined,
       }),
-      ...(hasAllIdle
-        ? [
-            shareColumn(TABLES.gaps.all_cores_idle_ps.head, allIdleShare, {
-              key: 'together',
-              title: () => 'Share of the gap; in the rest of it, other cores of the host work',
-            }),
-          ]
-        : []),
       definedColumn(TABLES.gaps.cause, {
         value: (/** @type {GapRow} */ { gap }) => causeText(gap),
         title: ({ gap }) => causeText(gap),
@@ -166,10 +157,6 @@ export function gapsTable(groups, { link, devices, hosts, findings, openRows, se
   reportRowCount();
   return table;
 }
-
-/** The share of a row's gaps in which all cores of the host are idle. @param {GapRow} row */
-const allIdleShare = ({ gaps }) =>
-  gaps[0].all_cores_idle_ps == null ? null : total(gaps, 'all_cores_idle_ps') / total(gaps, 'duration_ps');
 
 /**
  * The programs that run before and after a gap.

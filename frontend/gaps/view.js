@@ -12,6 +12,7 @@ import {
   emptyCard,
   gapLinkState,
   link,
+  NO_GAPS_TEXT,
   noDeviceCard,
   shortProgram,
 } from '../lib/cards.js';
@@ -111,7 +112,7 @@ export function gapsView(app) {
         element,
         emptyCard(
           'Gaps',
-          'No gap of 10\u202fµs or more.',
+          NO_GAPS_TEXT,
           answer.total_ps ? `The devices are idle for ${headlineTime(answer.total_ps)} in shorter gaps.` : undefined,
         ),
       );

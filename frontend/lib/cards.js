@@ -53,6 +53,10 @@ export const emptyCard = (title, text, advice) =>
 export const tableCard = (title, more, options, ...below) =>
   card(title, more, h('div', { class: 'fill' }, table({ label: title, ...options })), ...below);
 
+export const NO_GAPS_TEXT = 'No gap of 10\u202fµs or more.';
+export const NO_EXECUTIONS_TEXT = 'No execution in this capture.';
+export const NO_DEVICE_TEXT = 'This capture has no device plane.';
+
 /**
  * The card in place of one that needs devices, for captures without devices.
  * @param {string} title

@@ -116,7 +116,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     overhead_ps: { key: 'overhead_ps', head: 'Overhead', unit: 'time' },
     overhead_spread: { key: 'overhead_spread', head: 'Overhead min / median / max', unit: 'number', derived: true },
     overhead_share: { key: 'overhead_share', head: 'Of host', unit: 'share', derived: true },
-    join: { key: 'join', head: 'Join', unit: 'text' },
   },
   files: {
     name: { key: 'name', head: 'Host', unit: 'text' },
@@ -146,7 +145,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     duration_ps: { key: 'duration_ps', head: 'Time', unit: 'time' },
     step: { key: 'step', head: 'Step', unit: 'number' },
     kind: { key: 'kind', head: 'Kind', unit: 'text' },
-    all_cores_idle_ps: { key: 'all_cores_idle_ps', head: 'Whole host idle', unit: 'text' },
     cause: { key: 'cause', head: 'Cause', unit: 'class' },
     by_class_ps: { key: 'by_class_ps', head: 'What the host did', unit: 'by class' },
     before: { key: 'before', head: 'Before', unit: 'code' },

@@ -12,7 +12,6 @@ export const TERMS = {
     'Of a compilation: its trigger.',
   Mostly: 'The class with most time; empty if more time has no class.',
   'What the host did': 'What the host did during the whole gap, by class.',
-  'Whole host idle': 'The part of the gap in which every core of the host was idle.',
   'IR tracing':
     'The program’s own Python between runtime events. PyTorch/XLA builds the graph then: forward, backward, optimizer.',
   'step marker': 'mark_step(), or the end of a step: prepares the step’s graph and requests its run.',
@@ -27,6 +26,7 @@ export const TERMS = {
   python: 'Python code that builds no graph.',
   other: 'Runtime events that belong to no other class.',
   unrecorded: 'Nothing was recorded on the threads that drive the device.',
+  'usual step': 'The mean of the steps without what happened once.',
   'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
   Stall:
     'Busy time in ops that only wait for asynchronous ones, such as copy-done. Waiting for hosts in a collective is ' +
@@ -38,7 +38,6 @@ export const TERMS = {
   'Device run': 'From the start to the end of a program’s run on a core, including idle time in between.',
   Queue: 'How long a launched run waited for earlier runs on its core: the host’s lead, not a fault.',
   Overhead: 'Host time of an execution that is neither device run nor queue.',
-  Join: 'How a run was matched to its launch: exact (recorded), ordered (by order), none.',
   Launches: 'Execute calls on the host; each launches a run per core.',
   once: 'It occurred in one step of this capture: its time is shown in place of a share, and it is never critical.',
   critical: 'Gains 30 % or more, and did not happen only once.',
@@ -62,7 +61,7 @@ export const TERMS = {
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
 
 /** Columns whose words have meanings of their own: a device op's bound `wait` is not the host's class. */
-const COLUMNS_OF_OTHER_WORDS = /^(Bound by|Join)\b/;
+const COLUMNS_OF_OTHER_WORDS = /^Bound by\b/;
 /** The columns whose words say how ops are named: elsewhere `backward` is an annotation. */
 const COLUMNS_OF_SCOPES = /^(Scope|Named)\b/;
 

@@ -10,22 +10,18 @@ import { groupBy } from '../lib/totals.js';
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** The view with more evidence of a finding: Gaps by default, none if empty. @type {Record<string, string>} */
-const EVIDENCE_VIEWS = {
+/** The view that shows a finding without a place in the timeline: Gaps by default. @type {Record<string, string>} */
+const VIEWS_WITHOUT_PLACE = {
   recompilation: 'Compiles',
   many_small_executions: 'Executions',
   dispatch_overhead: 'Executions',
   transfer_bound: 'Executions',
   graph_breaks: 'Executions',
-  annotations_not_propagated: 'Propagation',
   straggler: 'Hosts',
-  device_copies: 'Device',
-  device_stalls: '',
-  exposed_collectives: '',
-  host_callback: '',
-  device_bound: 'Device',
-  below_roofline: 'Device',
 };
+/** Findings about ops of all steps: Device shows them, also if they have places. */
+const OPS_FINDINGS = ['device_bound', 'below_roofline'];
+const LOST_ANNOTATIONS = 'annotations_not_propagated';
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
 /** Findings about busy time: their windows are ops or waits for a host, not gaps. */
@@ -40,27 +36,29 @@ const BUSY_TIME_FINDINGS = ['straggler', 'device_copies', 'device_stalls', 'expo
  */
 export function findingLinkState(
   { id, windows },
-  {
-    explained_gaps,
-    steps: {
-      columns: { index, start_ps, duration_ps, number, host = [] },
-    },
-  },
+  { explained_gaps, steps: { columns } },
   placeIndex = 0,
 ) {
   const gap = explained_gaps[id]?.gaps[placeIndex];
   if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[placeIndex];
   const state = windowLinkState(from, end_ps);
-  if (EVIDENCE_VIEWS[id] === 'Propagation') {
-    const step = start_ps.findIndex((start, row) => start <= from && from < start + duration_ps[row]);
-    return { v: 'propagation', sel: state.sel, st: step < 0 ? '' : String(number[step] ?? index[step]) };
-  }
+  if (id === LOST_ANNOTATIONS) return { v: 'propagation', sel: state.sel, st: stepName(columns, from) };
   // With several hosts, the link opens the device's row: a window has no host.
   if (!device || BUSY_TIME_FINDINGS.includes(id)) {
-    return device && new Set(host).size > 1 ? { ...state, x: escapeItem(device) } : state;
+    return device && new Set(columns.host).size > 1 ? { ...state, x: escapeItem(device) } : state;
   }
   return gapLinkState({ device, start_ps: from, duration_ps: end_ps - from });
+}
+
+/**
+ * The number of the step at an instant, or its index if it has none; empty between steps.
+ * @param {import('../lib/routes').StepColumns} columns
+ * @param {number} at_ps
+ */
+function stepName({ index, start_ps, duration_ps, number }, at_ps) {
+  const row = start_ps.findIndex((start, step) => start <= at_ps && at_ps < start + duration_ps[step]);
+  return row < 0 ? '' : String(number[row] ?? index[row]);
 }
 
 /**
@@ -127,9 +125,7 @@ export function findingsCard(answer, app) {
  * @param {App} app
  */
 function findingItem(finding, rank, gain, answer, app) {
-  const { explained_gaps, partial } = answer;
-  const { id, severity, title, detail, advice, cost_ps, windows } = finding;
-  const evidenceView = EVIDENCE_VIEWS[id] ?? 'Gaps';
+  const { id, severity, title, detail, advice, cost_ps } = finding;
   return h(
     'li',
     { 'data-testid': `finding-${id}` },
@@ -142,7 +138,7 @@ function findingItem(finding, rank, gain, answer, app) {
       h('span', null, title),
     ),
     // The gain is unknown until all hosts are read.
-    !partial &&
+    !answer.partial &&
       h(
         'span',
         {
@@ -164,27 +160,7 @@ function findingItem(finding, rank, gain, answer, app) {
       ),
     h('p', null, detail),
     h('p', { class: 'advice', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || evidenceView) &&
-      h(
-        'div',
-        { class: 'row' },
-        windows.length || explained_gaps[id] ? showPlaceButton(finding, answer, app) : null,
-        evidenceView &&
-          button(
-            evidenceView,
-            () =>
-              app.open(
-                evidenceView === 'Device'
-                  ? opsLinkState(finding, answer)
-                  : {
-                      v: evidenceView.toLowerCase(),
-                      sel: '',
-                      f: evidenceView === 'Gaps' && explained_gaps[id] ? `finding:${id}` : '',
-                    },
-              ),
-            { class: 'small-button', 'data-testid': 'finding-more' },
-          ),
-      ),
+    h('div', { class: 'row' }, showButton(finding, answer, app)),
   );
 }
 
@@ -202,23 +178,33 @@ export function markLinked(element, { link }) {
 }
 
 /**
- * A button that opens the longest of the gaps that the finding explains most, otherwise its first window. Each click
- * opens the next one, if there are several.
+ * The button that shows a finding: the longest of the gaps that it explains most, otherwise its first window. Each
+ * click shows the next one, if there are several. Without a place, it opens a view.
  * @param {Finding} finding
  * @param {Overview} answer
  * @param {App} app
  */
-function showPlaceButton(finding, answer, app) {
-  const gaps = answer.explained_gaps[finding.id];
-  const { length } = gaps?.gaps ?? finding.windows;
+function showButton(finding, answer, app) {
+  const { id, windows } = finding;
+  const gaps = answer.explained_gaps[id];
+  const places = gaps?.gaps ?? windows;
+  if (OPS_FINDINGS.includes(id)) return viewButton('Device', () => app.open(opsLinkState(finding, answer)));
+  if (!places.length) {
+    const view = VIEWS_WITHOUT_PLACE[id] ?? 'Gaps';
+    return viewButton(view, () => app.open({ v: view.toLowerCase(), sel: '', f: '' }));
+  }
   /** Index of the place that the next click shows. */
   let next = 0;
-  const label = () => (length > 1 ? `Show ${next + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
+  const label = () => {
+    const step = stepName(answer.steps.columns, places[next].start_ps);
+    const place = step ? ` in step ${step}` : '';
+    return `Show${place}${places.length > 1 ? `, ${next + 1} of ${places.length}` : ''}`;
+  };
   const show = button(
     label(),
     () => {
       const state = findingLinkState(finding, answer, next);
-      next = (next + 1) % length;
+      next = (next + 1) % places.length;
       show.textContent = label();
       app.open(state);
     },
@@ -230,3 +216,7 @@ function showPlaceButton(finding, answer, app) {
   );
   return show;
 }
+
+/** @param {string} view @param {() => void} open */
+const viewButton = (view, open) =>
+  button(`Show in ${view}`, open, { class: 'small-button', 'data-testid': 'finding-show' });

@@ -132,7 +132,7 @@ export function createSteps(app) {
             ' ',
             link('Show', () => show(step), { 'data-testid': 'step-show' }),
           ]
-        : h('span', { class: 'muted' }, `Click a ${isTable ? 'row' : 'bar'} to select a step.`),
+        : h('span', { class: 'muted' }, `A click on a ${isTable ? 'row selects' : 'bar shows'} its step.`),
     );
   }
 
@@ -210,8 +210,7 @@ export function createSteps(app) {
         'aria-selected': 'false',
         'data-ps': step.duration_ps,
         title,
-        onclick: () => selectStep(step),
-        ondblclick: () => show(step),
+        onclick: () => show(step),
       },
       h('span', { class: 'visually-hidden' }, title),
       h(

@@ -3,7 +3,7 @@
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
-import { coreCountText, link } from '../lib/cards.js';
+import { coreCountText, link, windowLinkState } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
 import { idleCard } from './idle.js';
@@ -85,16 +85,16 @@ export function overviewView(app) {
 }
 
 /**
- * A text whose steps link to their gaps.
+ * A text whose steps link to the timeline.
  * @param {string} text
- * @param {(number|null)[]} steps numbers of the existing steps
+ * @param {import('../lib/routes').StepColumns} steps
  * @param {App} app
  */
-const linkSteps = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, index) => {
-  const number = part.slice(5);
-  return index % 2 && steps.includes(Number(number))
-    ? link(part, () => app.open({ v: 'gaps', sel: '', f: `step:${number}` }), { title: `Gaps of step ${number}` })
-    : part;
+const linkSteps = (text, { number, start_ps, duration_ps }, app) => text.split(/(\bstep \d+)/).map((part, index) => {
+  const at = index % 2 ? number.indexOf(Number(part.slice('step '.length))) : -1;
+  if (at < 0) return part;
+  const open = () => app.open(windowLinkState(start_ps[at], start_ps[at] + duration_ps[at]));
+  return link(part, open, { title: 'Shows the step in the timeline' });
 });
 
 /**
@@ -113,16 +113,16 @@ function verdictSection(answer, description, note, app) {
       'p',
       { class: 'headline' },
       ['critical', 'warning'].includes(severity) && h('span', { class: 'visually-hidden' }, `${severity}: `),
-      linkSteps(headline, columns.number, app),
+      linkSteps(headline, columns, app),
     ),
     (details || notes) &&
       h(
         'p',
         { class: 'details' },
-        linkSteps(details, columns.number, app),
+        linkSteps(details, columns, app),
         notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
       ),
     description &&
-      h('div', { class: 'description', 'data-testid': 'description' }, linkSteps(description, columns.number, app)),
+      h('div', { class: 'description', 'data-testid': 'description' }, linkSteps(description, columns, app)),
   );
 }

@@ -123,47 +123,43 @@ function flows({ flow }, act) {
     ...flow.to.map((event) => ({ event, direction: 'to' })),
   ];
   const leftOut = flow.left_out ? ` of ${count(items.length + flow.left_out)}` : '';
-  return h(
+  return items.length > 0 && h(
     'div',
     { 'data-testid': 'flow-partners' },
-    h('h3', null, items.length ? `Flow partners, ${count(items.length)}${leftOut}` : 'Flow partners'),
-    items.length
-      ? table({
-          label: 'Flow partners',
-          items,
-          open: ({ event }) => act.open(event),
-          select: ({ event }) => act.select(event),
-          columns: [
-            quietColumn('Flow', 'direction'),
-            eventColumn('Event', ({ event }) => event, act),
-            quietColumn('Thread', ({ event }) => event.thread),
-            startColumn(({ event }) => event.start_ps),
-            timeColumn(
-              'Time',
-              columnUnit(items, ({ event }) => event.duration_ps),
-              ({ event }) => event.duration_ps,
-            ),
-          ],
-        })
-      : h('p', { class: 'muted' }, 'No flow from or to this event is recorded.'),
+    h('h3', null, `Flow partners, ${count(items.length)}${leftOut}`),
+    table({
+      label: 'Flow partners',
+      items,
+      open: ({ event }) => act.open(event),
+      select: ({ event }) => act.select(event),
+      columns: [
+        quietColumn('Flow', 'direction'),
+        eventColumn('Event', ({ event }) => event, act),
+        quietColumn('Thread', ({ event }) => event.thread),
+        startColumn(({ event }) => event.start_ps),
+        timeColumn(
+          'Time',
+          columnUnit(items, ({ event }) => event.duration_ps),
+          ({ event }) => event.duration_ps,
+        ),
+      ],
+    }),
   );
 }
 
 /** @param {EventDetails} detail */
 function stats({ stats: items }) {
-  return h(
+  return items.length > 0 && h(
     'div',
     { class: 'stats', 'data-testid': 'event-stats' },
     h('h3', null, `Stats, ${count(items.length)}`),
-    items.length
-      ? table({
-          label: 'Stats',
-          items,
-          columns: [
-            quietColumn('Name', 'name'),
-            { head: 'Value', cell: ({ value }) => value },
-          ],
-        })
-      : h('p', { class: 'muted' }, 'This event has no stats.'),
+    table({
+      label: 'Stats',
+      items,
+      columns: [
+        quietColumn('Name', 'name'),
+        { head: 'Value', cell: ({ value }) => value },
+      ],
+    }),
   );
 }

@@ -90,7 +90,7 @@ class GapInterval(GapPlace, GapCause):
 class HostIdle(TypedDict):
     """The part of a gap in which the whole host is idle."""
 
-    all_cores_idle_ps: Annotated[int, Head("Whole host idle", "text", priority=3)]
+    all_cores_idle_ps: int
     """Time in it for which all cores of its host are idle."""
 
 

@@ -103,7 +103,7 @@ class RunSums(NamedRuns, Sums):
 class JoinedRuns(RunSums):
     """The runs of a program that were joined to their launches equally well."""
 
-    join: Annotated[Join, key, Head("Join", priority=5)]
+    join: Annotated[Join, key]
     """`exact`: by an id in the capture; `ordered`: by order; `none`: no launch is known."""
 
 

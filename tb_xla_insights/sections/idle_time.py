@@ -32,9 +32,6 @@ from tb_xla_insights.tables.devices import GAP_CHAIN, GAP_PATTERNS, GAPS, IDLE
 from tb_xla_insights.text import units
 from tb_xla_insights.text.english import plural
 
-_MIN_WORK_SHARE = 0.05
-"""A smaller share of a gap is due to clocks and launching, not to work."""
-
 _MAX_UNFOLDED_GAPS = 48
 
 
@@ -96,9 +93,6 @@ def gaps(report: Row, detail: Detail) -> Section | None:
             return f"{f'{host}, ' if len(cores) > 1 else ''}all {gap['cores']} cores"
         return str(gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"])
 
-    def whole_host_text(gap: Row) -> str:
-        return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
-
     definition = noted(
         GAPS.without(*(["before"] if detail.wide else ["before", "after"])),
         f"{units.count(count)} on all cores",
@@ -108,7 +102,6 @@ def gaps(report: Row, detail: Detail) -> Section | None:
     cells = {
         "device": device_text,
         "step": lambda gap: units.step_name(gap["step"], gap["step_number"]),
-        "all_cores_idle_ps": whole_host_text,
         "cause": cause_text,
     }
     blocks: list[Block] = [SectionTable(definition, rows[:_MAX_UNFOLDED_GAPS], cells)]
@@ -134,12 +127,6 @@ def _shared_as_one(items: Sequence[Row], hosts: Mapping[str, str], cores: Mappin
         else:
             result += (gap for gaps in by_device.values() for gap in gaps)
     return sorted(result, key=lambda gap: -gap["duration_ps"])
-
-
-def _whole_host_text(gap: Row) -> str:
-    """Whether the host's other cores were idle during the gap as well."""
-    share = gap["all_cores_idle_ps"] / gap["duration_ps"]
-    return "yes" if share > 1 - _MIN_WORK_SHARE else "no" if share < _MIN_WORK_SHARE else "in part"
 
 
 def chains(report: Row, detail: Detail) -> Section | None:

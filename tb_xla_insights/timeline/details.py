@@ -18,6 +18,7 @@ from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
 from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent, Track
 from tb_xla_insights.trace.device import NestedIntervals
+from tb_xla_insights.trace.flows import FLOW_STATS
 from tb_xla_insights.trace.nesting import own_time_ps
 from tb_xla_insights.trace.row_ids import EventId
 
@@ -209,7 +210,7 @@ class Details:
         return facts + [
             {"name": stat.name, "value": _text(stat.value), "kind": stat.kind}
             for stat in (event_stats(self._host.trace, row_event.event) if row_event.event >= 0 else ())
-            if stat.name in _PROGRAM_STATS or not has_kernel_runs
+            if stat.name not in FLOW_STATS and (stat.name in _PROGRAM_STATS or not has_kernel_runs)
         ]
 
     def _facts(self, row_event: RowEvent | HiddenEvent) -> list[StatOfEvent]:

@@ -19,7 +19,7 @@ from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, find_time_base, host_sh
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.device_clock import find_device_clock
 from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads, join_lines
-from tb_xla_insights.trace.flows import pair_flows
+from tb_xla_insights.trace.flows import FLOW_STATS, pair_flows
 from tb_xla_insights.trace.model import Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
 from tb_xla_insights.trace.plane_devices import plane_devices
@@ -87,7 +87,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     flows, (depth, parent, metadata, line_regions) = run_parallel(
         [partial(pair_flows, space.stats, start_ps), build_flow_independent_columns]
     )
-    for name in ("_pt", "_p", "_ct", "_c"):  # replaced by the flows
+    for name in FLOW_STATS:  # replaced by the flows
         space.stats.pop(name, None)
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,

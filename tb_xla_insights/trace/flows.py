@@ -33,6 +33,10 @@ def _columns(stats: Mapping[str, StatColumn], kind_stat: str, id_stat: str) -> t
     return kinds_of_ids.astype(np.int32, copy=False), values, ids.rows
 
 
+FLOW_STATS = ("_pt", "_p", "_ct", "_c")
+"""The stats that tie events: kind and id of a producer and of a consumer. They are numbers without another meaning."""
+
+
 def pair_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     """Pairs producers (`_pt`, `_p`) with consumers (`_ct`, `_c`) of the same kind and id.
 

@@ -277,7 +277,7 @@ def check_a_row_leads_to_its_source_and_its_longest_run(xi: Xi, demo: str) -> No
 
 def check_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
     xi.follow(demo, v="overview")
-    xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
+    xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-show").click()
     xi.ready()
     expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
     assert {name: xi.link()[name] for name in expected} == expected

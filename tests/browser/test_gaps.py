@@ -45,7 +45,7 @@ def check_a_click_on_a_piece_of_a_chain_keeps_the_gap_selected(xi: Xi, page: Pag
     expect(row).to_have_attribute("aria-selected", "true")
     assert xi.drawn("selection") == before
     row.get_by_role("button").click()
-    page.wait_for_selector("[data-testid=event-stats]")
+    page.wait_for_selector("[data-testid=occurrences]")
     assert xi.drawn("selection")["name"] == "StepMarker"
 
 

@@ -127,9 +127,7 @@ def test_the_longest_ops_are_named_and_the_others_are_one_row(xi: Xi, page: Page
 
 def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     xi.open("two_cores/one", v="gaps", f="min:10")
-    table = page.get_by_test_id("gap-list")
-    expect(column(table, "Whole host idle")).to_have_text(["50.0\u202f%", "100.0\u202f%"])
-    column(table, "Start").first.get_by_role("button").click()
+    column(page.get_by_test_id("gap-list"), "Start").first.get_by_role("button").click()
     expect(page.get_by_test_id("gap-sentence")).to_contain_text(
         "All cores of the host are idle for 20.0\u202fms of it; for the rest, some of them work."
     )
@@ -163,7 +161,7 @@ def test_a_row_keeps_the_focus_whatever_its_name(xi: Xi, page: Page) -> None:
 
 
 def test_a_wide_table_fades_at_the_edge_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
-    page.set_viewport_size({"width": 720, "height": 900})
+    page.set_viewport_size({"width": 560, "height": 900})
     xi.open("two_cores/one", v="gaps")
     scroller = page.locator(".gap-card .scroll")
     expect(scroller).to_have_css("mask-image", re.compile("gradient"))

@@ -172,7 +172,7 @@ class TestOverview:
         select = page.get_by_test_id("steps-host")
         assert select.input_value() == LATE
         late = [int(bar.get_attribute("data-ps") or 0) for bar in bars.all()]
-        bars.nth(3).click()
+        bars.nth(3).press(" ")
         expect(page.locator(".step-note")).to_contain_text(f"Step 1207 on {LATE}")
         step = xi.link()["st"]
         select.select_option(MEDIAN)
@@ -190,7 +190,6 @@ class TestOverview:
     def test_the_finding_shows_the_host_that_is_late(self, xi: Xi, page: Page, pod: str) -> None:
         xi.open(pod, v="overview")
         finding = page.get_by_test_id("finding-straggler")
-        expect(finding.get_by_role("button", name="Hosts")).to_be_visible()
         finding.get_by_test_id("finding-show").click()
         xi.ready()
         assert xi.drawn("selection.kind") == "gap"

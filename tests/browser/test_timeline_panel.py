@@ -160,7 +160,7 @@ def check_a_row_that_keys_have_reached_keeps_the_focus(xi: Xi, page: Page, case_
     expect(page.get_by_test_id("selection-panel").locator("h2")).not_to_have_text(before)
     expect(focus).to_have_attribute("aria-label", name)
     xi.press("Enter")
-    page.wait_for_selector("[data-testid=event-stats]")
+    page.wait_for_selector("[data-testid=occurrences]")
     expect(focus).to_have_id("panel-title")
 
 

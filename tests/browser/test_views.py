@@ -141,18 +141,19 @@ def test_loading_that_does_not_delay_devices_is_reported_too(xi: Xi, page: Page,
         assert box["y"] >= steps["y"] + steps["height"]
 
 
-def test_a_step_is_selected_by_click_and_by_key(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_step_is_selected_by_key_and_shown_by_a_click(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     steps = page.get_by_test_id("steps-chart").get_by_role("option")
     expect(steps).to_have_count(10)
-    steps.nth(2).click()
+    steps.nth(2).press(" ")
     assert xi.link()["st"] == "1206"
     expect(page.locator("b", has_text="Step 1206")).to_be_visible()
     xi.press(".")
     assert xi.link()["st"] == "1207"
     expect(steps.nth(3)).to_have_attribute("aria-selected", "true")
-    page.get_by_test_id("step-show").click()
+    steps.nth(4).click()
     page.wait_for_selector("[data-testid=view-timeline]")
+    assert xi.link()["st"] == "1208"
     assert xi.drawn("selection")["kind"] == "window"
 
 
@@ -247,7 +248,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     finding = page.get_by_test_id(f"finding-{row['id']}")
     expect(finding.get_by_test_id("finding-do")).to_have_text(f"Do: {row['advice']}")
     expect(finding.locator("p").first).to_have_text(row["detail"])
-    assert finding.get_by_role("button").all_text_contents() == ["Show 1 of 9 gaps", "Executions"]
+    assert finding.get_by_role("button").all_text_contents() == ["Show in step 1212, 1 of 9"]
 
 
 def box(element: Locator) -> dict[str, float]:

@@ -57,7 +57,6 @@ def write_session(folder: Path, hosts: list[str]) -> None:
 def check_the_window_of_a_step_has_no_run_of_the_next_one(xi: Xi, page: Page) -> None:
     xi.follow("alone/one", v="overview")
     page.get_by_test_id("steps-chart").get_by_role("option").nth(1).click()
-    page.get_by_test_id("step-show").click()
     xi.ready()
     selection = xi.drawn("selection")
     assert (selection["start_ps"], selection["end_ps"]) == (STEP_PS, 2 * STEP_PS)

@@ -14,7 +14,6 @@ test('a term is found whatever its case, unit and sort arrow', () => {
 test('a word of a column with other meanings is not taken for a term', () => {
   assert.equal(termOf('wait', 'Bound by'), null);
   assert.equal(termOf('compute', 'Bound by▾'), null);
-  assert.equal(termOf('none', 'Join'), 'Join');
   assert.equal(termOf('backward', 'Scope'), 'backward');
   assert.equal(termOf('backward', 'Annotation'), null);
 });
