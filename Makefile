@@ -121,10 +121,10 @@ schema: .venv/installed-test
 golden: .venv/installed-test
 	$(BIN)/python tests/golden/gate.py "$(BASE)"
 
-pictures: .venv/installed-test frontend/packed/sources.sha256
+pictures: .venv/installed-test .venv/installed-docs frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
 
-docs: .venv/installed-docs
+docs: .venv/installed-docs frontend/packed/sources.sha256
 	$(BIN)/python docs/collect.py build/site-source
 	$(BIN)/mkdocs build --strict --quiet
 	@echo "  Open build/site/index.html"

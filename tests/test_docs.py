@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from synthetic.__main__ import LOGDIR
 
+from docs.collect import DEMOS
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.cli.main import main, parser
 from tb_xla_insights.plugin import XlaInsights
@@ -29,7 +29,6 @@ PAGES = {
 }
 README = PAGES["README.md"]
 COMMAND_LINE = PAGES["docs/command-line.md"] + PAGES["docs/capture.md"]
-DYNAMO = LOGDIR / "synthetic_dynamo_issue_"
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -37,16 +36,10 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return cast("dict[str, argparse.ArgumentParser]", choices)
 
 
-def code_lines(heading: str) -> list[str]:
-    """The lines of code below a heading of the README, with the demo logdir in place of the reader's."""
-    demo = {
-        "LOGDIR": LOGDIR,
-        "OTHER": f"{DYNAMO}lazy",
-        "runs/lazy": f"{DYNAMO}lazy",
-        "runs/dynamo": f"{DYNAMO}dynamo",
-    }
-    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
-    code = "\n".join(re.findall(r"^    (.*)$", section, re.MULTILINE))
+def code_lines(text: str) -> list[str]:
+    """The lines of code in a text, with the demo logdir in place of the reader's."""
+    demo = {"LOGDIR": LOGDIR, "OTHER": LOGDIR / "synthetic_dynamo_issue_lazy"}
+    code = "\n".join(re.findall(r"^    (.*)$", text, re.MULTILINE))
     return re.sub("|".join(demo), lambda match: str(demo[match[0]]), code).splitlines()
 
 
@@ -92,7 +85,7 @@ def test_every_extra_is_listed() -> None:
     names = re.findall(r"^(\w+) = \[", declared.partition("\n[")[0], re.MULTILINE)
     assert names
     for name in names:
-        assert f"`{name}`" in README
+        assert f"`{name}`" in PAGES["docs/install.md"]
 
 
 [TARGETS] = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -103,12 +96,16 @@ def test_every_make_target_is_named(target: str) -> None:
     assert re.search(rf"`{target}`|make {target}\b", README + PAGES["docs/development.md"])
 
 
+STATIC_COPIES = {ROOT / f"docs/demos/{name}.html" for name in DEMOS}
+"""Files that only the site has."""
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_inside_the_project_have_a_target(page: str) -> None:
     folder = (ROOT / page).parent
     for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", PAGES[page]):
         target = (folder / link).resolve() if link else ROOT / page
-        assert target.exists(), link
+        assert target.exists() or target in STATIC_COPIES, link
         if anchor:
             assert anchor in anchors(target.read_text()), f"{link}#{anchor}"
 
@@ -118,21 +115,23 @@ def test_every_page_of_the_documentation_is_reached_from_the_readme() -> None:
     assert linked == {page for page in PAGES if page.startswith("docs/")}
 
 
-@pytest.mark.parametrize("heading", ["Reading a gap, step by step", "In a terminal"])
-def test_the_readme_s_commands_run(
-    heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = [shlex.split(line, comments=True) for line in code_lines(heading)]
-    assert lines
-    for program, *arguments in lines:
-        assert program == "xla-insights"
-        assert main(arguments) == (1 if "--fail-on" in arguments else 0)
-        if arguments[0] == "window":
-            assert "72.143" in capsys.readouterr().out
+def test_the_demos_of_the_site_are_listed() -> None:
+    assert set(re.findall(r"\]\(demos/([\w-]+)\.html\)", PAGES["docs/demos.md"])) == set(DEMOS)
 
 
-def test_the_readme_s_python_runs() -> None:
-    lines = [line for line in code_lines("In Python and notebooks") if "session.show()" not in line]
+def test_the_report_in_the_readme_is_that_of_the_case_study(capsys: pytest.CaptureFixture[str]) -> None:
+    [text] = re.findall(r"^```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert main(["report", str(LOGDIR / "synthetic_case_study_8_tpu_cores")]) == 0
+    assert plain(capsys.readouterr().out).startswith(plain(text))
+
+
+def plain(text: str) -> str:
+    """The words of a text: neither the width nor the kind of spaces counts."""
+    return " ".join(text.split())
+
+
+def test_the_python_of_all_calls_runs() -> None:
+    section = PAGES["docs/guides/notebooks-and-python.md"].split("\n## All calls\n")[1].split("\n## ")[0]
+    lines = [line for line in code_lines(section) if "session.show()" not in line]
     assert len(lines) > 8
     exec("\n".join(lines))

@@ -1,7 +1,8 @@
 """Takes the documentation's pictures of the page: `make pictures`, or CHROMIUM=… python docs/pictures/take.py [NAME…]
 
 Each picture is taken of the demo logdir in both themes, as `<name>-light.webp` and `<name>-dark.webp`. `texts.json`
-contains the page's text in each picture, so that a test detects when the page's text has changed.
+contains the page's text in each picture, so that a test detects when the page's text has changed. Some of them, one
+after the other, are the moving picture `tour-<theme>.webp`.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The subject of each picture: a session, and the state in a link to the view."""
 
+TOUR = ("overview", "gap", "recompilation", "compiles", "hosts")
+TOUR_WIDTH = 1100
+TOUR_FRAME_MS = 3000
+TOUR_QUALITY = 60
+
 TEXTS = Path(__file__).with_name("texts.json")
 
 # The browser encodes the pictures as WebP: Playwright writes only PNG, which is five times as large.
@@ -83,6 +89,33 @@ def take(page: Page, path: Path) -> None:
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
+def take_tour(theme: str) -> None:
+    """Writes the moving picture of a theme from its pictures."""
+    from PIL import Image  # the tests read this module without it
+
+    path = Path(__file__).with_name(f"tour-{theme}.webp")
+    pictures = [Image.open(Path(__file__).with_name(f"{name}-{theme}.webp")) for name in TOUR]
+    height = round(TOUR_WIDTH * SIZE["height"] / SIZE["width"])
+    frames = []
+    for picture in pictures:
+        frame = Image.new(
+            "RGB", (TOUR_WIDTH, height), picture.convert("RGB").getpixel((2, picture.height - 2))
+        )
+        frame.paste(picture.resize((TOUR_WIDTH, round(picture.height * TOUR_WIDTH / picture.width))))
+        frames.append(frame)
+    first, *others = frames
+    first.save(
+        path,
+        save_all=True,
+        append_images=others,
+        duration=TOUR_FRAME_MS,
+        loop=0,
+        quality=TOUR_QUALITY,
+        method=6,
+    )
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
 def text_of(page: Page) -> str:
     """The visible text of the page, with one space between words."""
     return " ".join(page.locator("main").inner_text().split())
@@ -109,6 +142,7 @@ def main(names: list[str]) -> None:
                 take(xi.page, Path(__file__).with_name(f"{name}-{theme}.webp"))
                 texts[name] = text_of(xi.page)
             context.close()
+            take_tour(theme)
         browser.close()
     TEXTS.write_text(
         json.dumps({name: texts[name] for name in PICTURES if name in texts}, indent=1, ensure_ascii=False)
