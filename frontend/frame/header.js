@@ -137,7 +137,10 @@ export function createHeader(on, notes, captureButton, isCopy) {
           label: deviceName({ ...device, host: shortOf(device.host) }, hostNames),
         })),
         chosen.devices,
-        ready.devices.length,
+        {
+          choiceCount: ready.devices.length,
+          note: visible.length > 1 ? 'The numbers beside the tabs cover the whole session.' : '',
+        },
       );
     },
     /** Hides the choices within the session, and its tag: no session is shown. */

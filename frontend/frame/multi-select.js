@@ -1,4 +1,4 @@
-/** A menu of check boxes in the header. */
+/** A menu of check boxes. */
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
@@ -6,17 +6,22 @@ import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {{value: string, label: string}} Choice */
 
+/** More choices have a search above them. */
+const MAX_WITHOUT_SEARCH = 12;
+
 /**
  * @param {string} label
  * @param {string} testid
  * @param {(values: string[]) => void} onChange gets the checked values; none if all are checked,
  *   to keep links short, or if none is, since a choice of nothing would show nothing
+ * @param {boolean} [hasLabel] whether the label is before the menu
  */
-export function createMultiSelect(label, testid, onChange) {
+export function createMultiSelect(label, testid, onChange, hasLabel = true) {
   const summary = h('summary', { 'data-testid': testid });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
-  const element = h('span', { class: 'pick hidden', title: label }, h('span', null, label), details);
+  const element = h('span', { class: 'pick hidden', title: label }, hasLabel && h('span', null, label), details);
+  const search = h('input', { type: 'search', placeholder: 'Search', 'aria-label': `Search ${label}` });
   let draw = () => {};
   // There may be thousands of choices: the menu is built when it opens.
   details.addEventListener('toggle', () => { if (details.open) draw(); });
@@ -25,22 +30,24 @@ export function createMultiSelect(label, testid, onChange) {
     /**
      * @param {Choice[]} choices
      * @param {string[]} chosen
-     * @param {number} [choiceCount] the total to show, if there are more choices than the listed ones
+     * @param {{choiceCount?: number, text?: string, note?: string}} [shown] the total to show, if there are more
+     *   choices than the listed ones, or the whole text; a note below the choices
      */
-    set(choices, chosen, choiceCount = choices.length) {
+    set(choices, chosen, { choiceCount = choices.length, text = '', note = '' } = {}) {
       element.classList.toggle('hidden', !choices.length);
-      summary.textContent =
+      summary.textContent = text || (
         chosen.length === 1
           ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '')
-          : `${count(chosen.length)} of ${count(choiceCount)}`;
+          : `${count(chosen.length)} of ${count(choiceCount)}`
+      );
       summary.ariaLabel = `${label}, ${summary.textContent}`;
-      draw = () => drawMenu(choices, chosen);
+      draw = () => drawMenu(choices, chosen, note);
       if (details.open) draw();
     },
   };
 
-  /** @param {Choice[]} choices @param {string[]} chosen */
-  function drawMenu(choices, chosen) {
+  /** @param {Choice[]} choices @param {string[]} chosen @param {string} note */
+  function drawMenu(choices, chosen, note) {
     const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
     const chosenValues = new Set(chosen);
     const reportChoice = () => {
@@ -50,11 +57,14 @@ export function createMultiSelect(label, testid, onChange) {
     const boxes = choices.map(({ value }) =>
       h('input', { type: 'checkbox', value, checked: chosenValues.has(value), onchange: reportChoice }),
     );
-    fill(
-      menu,
-      choices.map(({ label: text }, at) => h('label', null, boxes[at], text)),
-      choices.length > 1 && h('p', { class: 'small muted' }, 'The numbers beside the tabs cover the whole session.'),
-    );
+    const labels = choices.map(({ label: text }, at) => h('label', null, boxes[at], text));
+    const filter = () => labels.forEach((item, at) => {
+      item.hidden = !choices[at].label.toLowerCase().includes(search.value.toLowerCase());
+    });
+    search.oninput = filter;
+    filter();
+    const isLong = choices.length > MAX_WITHOUT_SEARCH;
+    fill(menu, isLong && h('span', { class: 'field' }, search), labels, note && h('p', { class: 'small muted' }, note));
     boxes.find(({ value }) => value === focused)?.focus();
   }
 }

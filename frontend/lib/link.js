@@ -19,6 +19,8 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [w] Timeline: window
  * @property {string} [x] Timeline: folds that the user opened or closed
  * @property {string} [lg] Timeline: the legend's item that is shown alone, and hidden items after a minus
+ * @property {string} [rh] Timeline: hidden rows
+ * @property {string} [rp] Timeline: pinned rows
  * @property {string} [q] Timeline: text to search
  * @property {string} [al] Timeline: `1` while device rows are aligned to steps
  * @property {string} [hs] Hosts: chosen host
@@ -32,7 +34,7 @@ const PREFIX = 'p.xla_insights.';
 /** Clears the selections of a session. @type {LinkState} */
 export const NO_SELECTION = {
   w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
-  lg: '',
+  lg: '', rh: '', rp: '',
 };
 
 /** Encodes a value, except `,:@+/`, which are readable and safe in a hash. @param {string} value */

@@ -85,25 +85,27 @@ export function layoutGroups(
       stack.add({ ...lane, ...head }, HEAD_PX, HEAD_SPACE_PX);
     }
     if (!isOpen) return;
-    addHost(id, hostRows.filter((row) => !row.device && row !== steps), isFull);
+    const shown = shownRows(id, hostRows.filter((row) => !row.device && row !== steps), isFull);
+    const isThread = (/** @type {Row} */ { kind }) => kind === 'thread';
+    stack.addHost(shown.rows.filter((row) => !isThread(row)), ({ kind }) => ({
+      indent: 1,
+      bold: false,
+      ...(kind === 'classes' ? shown.fold : {}),
+    }));
     addDevices(id, hostRows, isFull);
+    stack.addHost(shown.rows.filter(isThread), () => ({ indent: 1 }));
   }
 
   /**
-   * Adds the host's rows, or only its classes if they are folded.
+   * The host's rows, or only its classes if they are folded; with what a click on the classes opens or closes.
    * @param {string} id
    * @param {Row[]} hostRows
    * @param {boolean} unfolded
    */
-  function addHost(id, hostRows, unfolded) {
-    if (!hostRows.length) return;
+  function shownRows(id, hostRows, unfolded) {
     const fold = { id: `${id}.rows`, open: open.get(`${id}.rows`) ?? unfolded };
-    const shownRows = hostRows.filter((row) => fold.open || row.kind === 'classes' || requiredDepths.has(row.id));
-    stack.addHost(shownRows, ({ kind }) => ({
-      indent: 1,
-      bold: false,
-      ...(kind === 'classes' && hostRows.length > 1 ? { fold } : {}),
-    }));
+    const kept = hostRows.filter((row) => fold.open || row.kind === 'classes' || requiredDepths.has(row.id));
+    return { rows: kept, fold: hostRows.length > 1 ? { fold } : {} };
   }
 
   /**

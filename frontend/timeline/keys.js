@@ -19,6 +19,7 @@
  * @property {(direction: 'previous'|'next') => void} occurrence
  * @property {() => void} align
  * @property {() => void} flows
+ * @property {() => void} pinRow pins the row under the pointer, else the cursor's @property {() => void} hideRow
  * @property {() => void} hideClass hides the class of the chip with the focus, else of the slice under the pointer
  * @property {() => void} clear
  */
@@ -68,6 +69,8 @@ export const timelineKeys = (act) => [
   { code: 'BracketRight', shift: true, run: () => act.occurrence('next') },
   { code: 'KeyT', run: act.align, label: 't', does: 'align device to host step' },
   { code: 'KeyE', run: act.flows, label: 'e', does: 'flows on, off' },
+  { code: 'KeyP', run: act.pinRow, label: 'p h', does: 'pin, hide a row' },
+  { code: 'KeyH', run: act.hideRow },
   { code: 'KeyX', run: act.hideClass, label: 'x', does: 'hide the class of a slice, or of the legend' },
   { code: 'Escape', run: act.clear, label: 'Esc', does: 'close the table, else clear the search, else the selection' },
 ];

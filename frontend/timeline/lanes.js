@@ -7,7 +7,7 @@ import { readPalette } from '../lib/theme.js';
 import { shortNames } from '../lib/host-names.js';
 import { shiftText } from './align.js';
 import { createScale, isLowWindow } from './scale.js';
-import { foldsText, layoutRows } from './layout.js';
+import { fixedHeight, foldsText, layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER_PX } from './paint.js';
 import { penOn } from './draw.js';
 import { strengthOf } from './legend.js';
@@ -60,8 +60,8 @@ export function createLanes(model, on) {
   let isVisible = false;
   /** Identifies the lanes in `list`, which screen readers read. */
   let listedKey = '';
-  /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
-  let layout = { lanes: [], height: 0 };
+  /** @type {ReturnType<typeof layoutRows>} */
+  let layout = { lanes: [], height: 0, blockEnd: 0 };
   /** The ids of devices that are open because there is room for their rows. @type {string[]} */
   let unfolded = [];
   /** The height of the row of steps while it shows many as bars. @type {number|undefined} */
@@ -70,6 +70,8 @@ export function createLanes(model, on) {
   let filledKey = '';
   /** The device whose gaps were last selected or scrolled into view. @type {string|null} */
   let focusDevice = null;
+  /** Whether a selection has changed that the panel may cover. */
+  let revealsSelection = false;
   /** The device whose gaps are scrolled into view once they are loaded. @type {string|null} */
   let deviceToReveal = null;
 
@@ -78,7 +80,7 @@ export function createLanes(model, on) {
 
   function updateLayout() {
     if (!session) return;
-    const { align, open, piece, selection, window: span } = state;
+    const { align, open, piece, selection, window: span, hiddenRows, pinnedRows } = state;
     /** @type {LayoutOptions['requiredDepths']} */
     const requiredDepths = new Map();
     const selected = selection ? [{ row: model.rowOf(selection), depth: selection.depth }] : [];
@@ -94,6 +96,8 @@ export function createLanes(model, on) {
       ...hostOptions(session),
       open,
       requiredDepths,
+      hiddenRows,
+      pinnedRows,
       allDevices,
       fontScale: palette.fontScale,
       focusDevice,
@@ -107,7 +111,9 @@ export function createLanes(model, on) {
     const steps = rows.find(({ kind }) => kind === 'steps')?.events ?? 0;
     const hasManySteps = steps * (span.end_ps - span.start_ps) > MAX_SLICED_STEPS * model.duration && !lanes.grouped;
     const room = on.height(Infinity) - TOP_PX;
-    const roomKey = [room, rows.length, palette.fontScale, foldsText(open), chosen.devices, hasManySteps].join();
+    const roomKey = [
+      room, rows.length, palette.fontScale, foldsText(open), chosen.devices, hasManySteps, [...hiddenRows],
+    ].join();
     if ((!selection && roomKey !== filledKey) || hasManySteps !== Boolean(stepsPx)) {
       filledKey = roomKey;
       unfolded = [];
@@ -137,14 +143,18 @@ export function createLanes(model, on) {
   /** @returns {Scene} */
   function scene() {
     const { clientWidth: width, clientHeight: height, scrollTop } = element;
-    // The topmost lane is never cut.
-    const topLane = scrollTop ? layout.lanes.find(({ y }) => y - MARGIN_PX >= scrollTop) : null;
-    const scroll = topLane ? topLane.y - MARGIN_PX : scrollTop;
+    const fixed = fixedHeight(layout, height - TOP_PX);
+    // The topmost scrolled lane is never cut.
+    const topLane = scrollTop
+      ? layout.lanes.find(({ y }) => y >= fixed && y - MARGIN_PX - fixed >= scrollTop)
+      : null;
+    const scroll = topLane ? topLane.y - MARGIN_PX - fixed : scrollTop;
     return {
       scale: createScale(state.window, left(), width),
       lanes: layout.lanes,
       top: TOP_PX,
       scroll,
+      fixed,
       width,
       height,
       slices: on.slices(),
@@ -153,8 +163,10 @@ export function createLanes(model, on) {
   }
 
   /** The rows of visible lanes, and of those one screen above and below. @param {Scene} frame */
-  function neededRows({ scroll, height, lanes }) {
-    const nearLanes = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
+  function neededRows({ scroll, height, fixed, lanes: all }) {
+    const nearLanes = all.filter(
+      (lane) => lane.y < fixed || (lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height),
+    );
     const drawnRows = nearLanes.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows));
     return [...new Set(drawnRows)];
   }
@@ -173,6 +185,11 @@ export function createLanes(model, on) {
     if (deviceToReveal && scrollToGap(deviceToReveal)) {
       deviceToReveal = null;
       scrollToDelayed();
+      frame.scroll = scene().scroll;
+    }
+    if (revealsSelection && laneFor(layout.lanes, state.selection?.row ?? '', 0)) {
+      revealsSelection = false;
+      lanes.reveal(state.selection?.row ?? '', state.selection?.depth);
       frame.scroll = scene().scroll;
     }
     on.frame(frame, neededRows(frame));
@@ -247,6 +264,10 @@ export function createLanes(model, on) {
       deviceLanes.find(({ row }) => row.kind === 'gaps') ??
       (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : deviceLanes[0]);
     if (!lane) return false;
+    if (layout.blockEnd) {
+      deviceLanes.toReversed().forEach(({ row, depth }) => lanes.reveal(row.id, depth));
+      return true;
+    }
     const bottom = Math.max(...deviceLanes.map((deviceLane) => deviceLane.y + deviceLane.h)) + SCROLL_MARGIN_PX;
     const height = element.clientHeight - TOP_PX;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
@@ -294,6 +315,7 @@ export function createLanes(model, on) {
       if (state.cursor) element.setAttribute('aria-activedescendant', laneId(state.cursor.lane));
       else element.removeAttribute('aria-activedescendant');
     }
+    if (changed.has('selection')) revealsSelection = true;
     if (changed.has('delayed')) scrollToDelayed();
     request();
   });
@@ -342,7 +364,9 @@ export function createLanes(model, on) {
       const height = element.clientHeight - TOP_PX;
       if (!lane) return;
       const bottom = lane.y + lane.h;
-      if (lane.y < element.scrollTop) element.scrollTop = lane.y - SCROLL_MARGIN_PX;
+      const fixed = fixedHeight(layout, height);
+      if (lane.y < fixed) return;
+      if (lane.y - fixed < element.scrollTop) element.scrollTop = lane.y - fixed - SCROLL_MARGIN_PX;
       else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height + SCROLL_MARGIN_PX;
     },
   };

@@ -34,6 +34,7 @@ import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
  * @property {Device[]} allDevices of the session
  * @property {number} fontScale the root font size over 16 px
  * @property {(row: string) => string} shiftText by how much the rows of a row's device are moved; empty if they are not
+ * @property {Set<string>} [hiddenRows] @property {Set<string>} [pinnedRows] by `arrangedId`
  * @property {number} [stepsPx] the height of the row of steps, if it shows many as bars
  * @property {number} [tightPx] by how much rows are lower than usual
  * @property {boolean} [compact] whether rows that do not show the host's activity in the selected gap are folded,
@@ -57,6 +58,8 @@ const COMPACT_DEPTHS = { host: 2, helpersAndDevices: 1 };
 /** Space above the first lane and below the last one, px. */
 const MARGIN_PX = 3;
 const RULE_SPACE_PX = 5;
+/** Rows that stay in view take at most this share of its height. */
+const MAX_FIXED_SHARE = 0.7;
 const DEVICE_SPACE_PX = 4;
 const FOLDED_PX = 11;
 /** Space below the lane of folded threads, with or without their rows below it. */
@@ -78,6 +81,9 @@ const HEIGHTS = {
   scopes: { lane: 16, between: 1, after: 5 },
 };
 const DEFAULT_HEIGHTS = { lane: 17, between: 1, after: 1 };
+
+/** What can be pinned and hidden as one: a device with all its rows, else a row. @param {Row} row */
+export const arrangedId = ({ device, id }) => device ?? id;
 
 /** The name of a thread without its number: `tf_Compute 12` → `tf_Compute`. @param {Row} row */
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
@@ -110,6 +116,7 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, s
   const lanes = [];
   const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
   let y = MARGIN_PX;
+  let blockEnd = 0;
 
   /**
    * @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane
@@ -211,31 +218,47 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, s
       );
       y += DEVICE_SPACE_PX;
     },
+    /** Ends the block of rows that stay in view. */
+    endBlock() {
+      blockEnd = Math.round(y);
+      y += RULE_SPACE_PX;
+    },
+    get blockEnd() { return blockEnd; },
     get height() { return Math.ceil(y) + MARGIN_PX; },
   };
 }
 /** @typedef {ReturnType<typeof createStack>} Stack */
 
 /**
- * The lanes of rows, and their height in px.
+ * The lanes of rows, their height in px, and where the block ends that stays in view while threads scroll (0: without
+ * a block).
  * @param {Row[]} rows in drawing order
  * @param {LayoutOptions} options
- * @returns {{lanes: Lane[], height: number}}
+ * @returns {{lanes: Lane[], height: number, blockEnd: number}}
  */
 export function layoutRows(rows, options) {
   const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focusDevice, unfolded = [] } =
     options;
+  const { hiddenRows = new Set(), pinnedRows = new Set() } = options;
+  const isPinned = (/** @type {string} */ id) => pinnedRows.has(id);
   const stack = createStack(options);
-  const visible = rows.filter(({ host, device }) => (device ? devices.includes(device) : hosts.includes(host)));
+  // A row of the selection is not hidden.
+  const visible = rows.filter(
+    (row) =>
+      (row.device ? devices.includes(row.device) : hosts.includes(row.host)) &&
+      (!hiddenRows.has(arrangedId(row)) || requiredDepths.has(row.id)),
+  );
   if (severalHosts) {
     layoutGroups(stack, visible, options);
     return stack;
   }
-  const host = visible.filter((row) => !row.device);
-  if (host.length) stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
+  const [threads, host] = [true, false].map((isThread) =>
+    visible.filter(({ device, kind }) => !device && (kind === 'thread') === isThread),
+  );
+  stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
   const ids = devicesOf(visible);
   const active = focusDevice && ids.includes(focusDevice) ? focusDevice : firstActive(ids, allDevices);
-  ids.forEach((id, position) => {
+  [...ids.filter(isPinned), ...ids.filter((id) => !isPinned(id))].forEach((id) => {
     const deviceRows = visible.filter((row) => row.device === id);
     const device = allDevices.find((candidate) => candidate.id === id);
     const isOpen = open.get(id) ?? (id === active || unfolded.includes(id));
@@ -243,13 +266,32 @@ export function layoutRows(rows, options) {
     const head = {
       label: device?.name ?? id,
       right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
-      rule: position === 0,
       fold: { id, open: isOpen || isNeeded },
     };
     if (head.fold.open) stack.addDevice(deviceRows, head);
     else stack.addFolded(id, deviceRows, head);
   });
+  threads.filter(({ id }) => isPinned(id)).forEach((row) => stack.addRow(row, { label: row.label }));
+  if (threads.length && stack.lanes.length) stack.endBlock();
+  stack.addHost(threads.filter(({ id }) => !isPinned(id)), () => ({}));
   return stack;
+}
+
+/**
+ * The height of the rows at the top that stay in view: whole rows of the block, as far as they leave room for others.
+ * @param {Pick<Stack, 'lanes'|'height'|'blockEnd'>} layout
+ * @param {number} room the height of the view, px
+ */
+export function fixedHeight({ lanes, height, blockEnd }, room) {
+  if (height <= room) return blockEnd;
+  let fixed = 0;
+  for (const [at, { y, h, row }] of lanes.entries()) {
+    const next = lanes[at + 1];
+    if (y >= blockEnd || y + h > room * MAX_FIXED_SHARE) break;
+    if (!next || next.y >= blockEnd) return blockEnd;
+    if (next.row !== row) fixed = next.y - (next.rule ? RULE_SPACE_PX : 1);
+  }
+  return fixed;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The timeline's state, its changes, and their link keys. */
 
-import { spanText, spanValue } from '../lib/link.js';
+import { listItems, listText, spanText, spanValue } from '../lib/link.js';
 import { shiftAt } from './align.js';
 import { clampSpan, frameSpan } from './scale.js';
 import { foldsText, foldsValue } from './layout.js';
@@ -22,6 +22,7 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {DrawnSlice|null} cursor the slice that the arrow keys have reached
  * @property {Map<string, boolean>} open whether folds are open, if that differs from their initial state
  * @property {import('./legend.js').Filter} filter
+ * @property {Set<string>} hiddenRows @property {Set<string>} pinnedRows ids of rows without a device, and of devices
  * @property {boolean} flows whether arrows are drawn
  * @property {number[]} hits start times of search hits, ps
  * @property {RowSpan|null} piece the outlined event in the chain of the selected gap
@@ -53,6 +54,8 @@ export function createModel(link, lanesPx) {
     selection: null,
     open: new Map(),
     filter: filterValue(''),
+    hiddenRows: new Set(),
+    pinnedRows: new Set(),
     flows: true,
     hits: [],
     align: null,
@@ -90,7 +93,7 @@ export function createModel(link, lanesPx) {
      */
     open(length) {
       duration = Math.max(1, length);
-      const { w, sel, x, lg } = link.state;
+      const { w, sel, x, lg, rh, rp } = link.state;
       const span = spanValue(w ?? '');
       const selection = selectionValue(sel);
       const fits = (/** @type {Span|null} */ linked) => linked !== null && linked.start_ps < duration;
@@ -98,6 +101,8 @@ export function createModel(link, lanesPx) {
         ...EMPTY,
         open: foldsValue(x),
         filter: filterValue(lg),
+        hiddenRows: new Set(listItems(rh)),
+        pinnedRows: new Set(listItems(rp)),
         window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
       });
@@ -187,6 +192,11 @@ export function createModel(link, lanesPx) {
       else next.set(id, open);
       set({ open: next });
       link.set({ x: foldsText(next) }, 'push');
+    },
+    /** @param {{hiddenRows?: Set<string>, pinnedRows?: Set<string>}} rows */
+    arrangeRows(rows) {
+      set(rows);
+      link.set({ rh: listText([...state.hiddenRows]), rp: listText([...state.pinnedRows]) }, 'push');
     },
     /** @param {import('./legend.js').Filter} filter */
     filter(filter) {

@@ -96,6 +96,13 @@ export function paint(
   const isVisible = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
   for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER_PX, 1, height);
+  const block = scene.lanes.find(({ row, y }) => y < scene.fixed && (row.kind === 'classes' || row.device));
+  if (block) {
+    const [from, to] = [laneTop(scene, block) - 4, top + scene.fixed];
+    box(palette.surface2, 0, from, width, to - from);
+    for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), from, 1, to - from);
+    box(palette.line2, 0, to - 1, width, 2);
+  }
   for (const lane of scene.lanes) if (lane.rule) box(palette.line2, 0, laneTop(scene, lane) - 4, width, 1);
   clipped(left, top - 2, width - left, height, () => {
     for (const lane of lanes) {

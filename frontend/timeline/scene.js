@@ -13,6 +13,7 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {Lane[]} lanes
  * @property {number} top y from which the lanes are drawn, below the ruler, px
  * @property {number} scroll px by which the lanes are scrolled
+ * @property {number} fixed height of the lanes at the top that are not scrolled
  * @property {number} width @property {number} height of the canvas, px
  * @property {import('./columns.js').Slices|null} slices null until they are loaded
  * @property {(slice: DrawnSlice) => boolean} [isHidden] whether the legend hides a slice
@@ -36,11 +37,14 @@ export const columnsOf = ({ slices }, { kind, row, depth }) =>
   kind === 'slices' ? (slices?.rows.get(row.id)?.[depth] ?? null) : null;
 
 /** The y of a lane on the canvas. @param {Scene} scene @param {Lane} lane */
-export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
+export const laneTop = ({ top, fixed, scroll }, lane) => top + lane.y - (lane.y < fixed ? 0 : scroll);
+
+/** Whether a lane is not above the visible ones. @param {Scene} scene @param {Lane} lane */
+const isBelowEdge = (scene, lane) => lane.y < scene.fixed || lane.y - scene.scroll >= scene.fixed;
 
 /** The fully visible lanes. @param {Scene} scene */
 export const visibleLanes = (scene) =>
-  scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
+  scene.lanes.filter((lane) => isBelowEdge(scene, lane) && laneTop(scene, lane) + lane.h <= scene.height);
 
 /**
  * The lane whose label is drawn beside a lane: the lane itself, except that the topmost lane in view shows the label of
@@ -49,7 +53,8 @@ export const visibleLanes = (scene) =>
  * @param {Lane} lane
  */
 export function labelledLane(scene, lane) {
-  if (lane.label || scene.lanes.find((candidate) => laneTop(scene, candidate) >= scene.top) !== lane) return lane;
+  const isTopmost = (/** @type {Lane} */ candidate) => candidate.y >= scene.fixed && isBelowEdge(scene, candidate);
+  if (lane.label || scene.lanes.find(isTopmost) !== lane) return lane;
   return scene.lanes.find(({ row }) => row.id === lane.row.id) ?? lane;
 }
 
@@ -60,8 +65,7 @@ export function labelledLane(scene, lane) {
  * @returns {Lane|null}
  */
 export function laneAt(scene, y) {
-  const rowsY = y - scene.top + scene.scroll;
-  return (y >= scene.top && visibleLanes(scene).find((lane) => rowsY >= lane.y && rowsY < lane.y + lane.h)) || null;
+  return visibleLanes(scene).find((lane) => y >= laneTop(scene, lane) && y < laneTop(scene, lane) + lane.h) ?? null;
 }
 
 /**

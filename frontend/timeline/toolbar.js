@@ -21,6 +21,7 @@ const TYPING_MS = 150;
  * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit called when the user goes to a hit
  * @param {(error: Error) => void} on.error
  * @param {() => void} on.leave called when a key leaves a field
+ * @param {Node} on.rows the menu of rows
  * @param {() => void} on.flows @param {() => void} on.align
  * @param {(direction: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit shows the whole session @param {(ps: number) => void} on.time goes to a time
@@ -38,7 +39,8 @@ export function createToolbar(on) {
     'data-testid': 'flows-toggle',
     title: 'Arrows from and to the selected event',
   });
-  const align = button('Align device to host step', on.align, {
+  const align = button(['Align', h('span', { class: 'wide' }, '\u00a0device to host step')], on.align, {
+    'aria-label': 'Align device to host step',
     'data-testid': 'align-steps',
     title: 'Draws the device work of each step from the start of the step (t)',
   });
@@ -190,6 +192,7 @@ export function createToolbar(on) {
       gaps,
       align,
       flows,
+      on.rows,
       goto,
       h('span', { class: 'grow' }),
       readout,

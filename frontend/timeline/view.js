@@ -13,6 +13,7 @@ import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
 import { createLegend } from './legend.js';
+import { createRowActions } from './row-actions.js';
 import { createPanel } from './panel.js';
 import { createPanelActions } from './panel-actions.js';
 import { createCursor } from './cursor.js';
@@ -140,7 +141,15 @@ export function timelineView(app) {
     devices: () => app.tracedSelection().devices,
     causes: () => gaps.strip,
   });
+  const rowActions = createRowActions(
+    model,
+    () => lanes,
+    ({ device, host, label }) =>
+      device ? shortDeviceName(device) : lanes.grouped ? `${shortName(host)}: ${label}` : label,
+    live.announceNow,
+  );
   const toolbar = createToolbar({
+    rows: rowActions.menu,
     query: () => session?.query ?? {},
     from: () => state.window.start_ps,
     hit: open,
@@ -186,7 +195,7 @@ export function timelineView(app) {
 
   fill(
     element, toolbar.element, legend.element, strip.element, lanes.element, moreHosts.element, splitter.element,
-    panel.element, tooltip.element,
+    panel.element, tooltip.element, rowActions.element,
   );
   fill(app.skip, button('Timeline as table', showTable, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
@@ -259,6 +268,7 @@ export function timelineView(app) {
     if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) {
       toolbar.set(state, model.duration);
     }
+    if (changed.has('hiddenRows')) rowActions.list(session?.rows ?? []);
     if (!changed.has('selection')) return;
     gaps.reportPosition();
     requestHosts();
@@ -293,6 +303,7 @@ export function timelineView(app) {
       const { hover } = state;
       const isHovered = slice && hover && slice.lane.id === hover.lane.id && slice.start_ps === hover.start_ps;
       model.set({ hover: isHovered ? hover : slice, pointer: event && x >= scene.scale.left ? x : null });
+      rowActions.hover(event && x < scene.scale.left ? laneAt(scene, y) : null);
       tooltip.show(slice, event?.clientX ?? 0, event?.clientY ?? 0, waits.textAt(scene, x, y));
     },
   });
@@ -325,6 +336,8 @@ export function timelineView(app) {
     occurrence,
     align: toggleAlign,
     flows: toggleFlows,
+    pinRow: () => rowActions.run('pinnedRows'),
+    hideRow: () => rowActions.run('hiddenRows'),
     hideClass: () => legend.hide(lanes.keyOf(state.hover ?? state.cursor)),
     clear: clearSearchOrSelection,
   });
@@ -336,6 +349,7 @@ export function timelineView(app) {
   function openRows(more) {
     if (!session) return;
     lanes.open(session, more);
+    rowActions.list(session.rows);
     legend.open(session, phaseTones(session.phases));
     moreHosts.draw(session);
     gaps.reportPosition();

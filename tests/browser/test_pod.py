@@ -53,12 +53,12 @@ class TestTimeline:
         assert xi.text("host-select") == "2 of 16: w-3, w-5"
         assert xi.text("device-select") == "8 of 64"
         expect(page.get_by_test_id("hosts-more")).to_contain_text("14\u00a0more hosts")
-        # Devices stand below their host; the median one shows its classes and one device.
+        # Devices stand below their host's classes; the median one shows its classes and one device.
         late, median = rows_of_host(xi, 5), rows_of_host(xi, 3)
         assert {row["row"].split(".")[0] for row in late if "." in row["row"]} <= {"h5", "gaps"}
         labels = [row["label"] for row in late if row["label"]]
-        assert labels.index("Host, by class") < labels.index("python (driving)") < labels.index("TPU:0")
-        assert labels[-1] == "TPU:1, 2, 3"
+        assert labels.index("Host, by class") < labels.index("TPU:0") < labels.index("TPU:1, 2, 3")
+        assert labels[-1] == "python (driving)"
         assert [row["label"] for row in median] == ["Host, by class", "TPU:0", "TPU:1, 2, 3"]
 
     def test_a_folded_host_opens_by_a_click_and_stays_open_in_the_link(
@@ -87,7 +87,7 @@ class TestTimeline:
         select_gap(xi, "TPU:2")
         rows = rows_of_host(xi, 5)
         labels = [row["label"] for row in rows if row["label"]]
-        assert labels[-1] == "TPU:0, 1, 3"
+        assert labels[-2:] == ["TPU:0, 1, 3", "python (driving)"]
         gap = next(row for row in rows if row["kind"] == "gaps")
         classes = next(row for row in rows if row["label"] == "Host, by class")
         assert gap["label"] == "TPU:2"

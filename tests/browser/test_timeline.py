@@ -16,8 +16,8 @@ MS = 10**9
 def check_the_order_of_rows(xi: Xi, case_study: str) -> None:
     xi.follow(case_study)
     kinds = list(dict.fromkeys(row["kind"] for row in xi.drawn("rows")))
-    assert kinds[:4] == ["steps", "annotations", "classes", "thread"]
-    assert kinds.index("more") < kinds.index("modules") < kinds.index("device")
+    assert kinds[:4] == ["steps", "annotations", "classes", "gaps"]
+    assert kinds.index("modules") < kinds.index("device") < kinds.index("thread") < kinds.index("more")
     threads = [row["label"] for row in xi.drawn("rows") if row["kind"] == "thread" and row["label"]]
     assert "(driving)" in threads[0]
 
@@ -192,6 +192,33 @@ def check_the_legend_filters(xi: Xi, page: Page, case_study: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
+def check_rows_are_pinned_and_hidden(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study)
+    tops = {row["label"]: row["y"] for row in xi.drawn("rows") if row["label"]}
+    assert tops["Host, by class"] < tops["TPU:7"] < tops["python (driving)"] < tops["tf_Compute 1"]
+    box = xi.canvas_box()
+    page.mouse.move(box["x"] + 60, box["y"] + tops["tf_Compute 1"] + 8)
+    page.get_by_test_id("row-pin").click()
+    tops = {row["label"]: row["y"] for row in xi.drawn("rows") if row["label"]}
+    assert tops["TPU:7"] < tops["tf_Compute 1"] < tops["python (driving)"]
+    page.mouse.move(box["x"] + 60, box["y"] + tops["Annotations"] + 8)
+    xi.press("h")
+    expect(page.get_by_test_id("rows-menu")).to_have_text("Rows · 1 hidden")
+    assert xi.link()["rh"] == "h0.ann"
+    assert xi.link()["rp"].startswith("h0.t")
+    page.reload()
+    xi.ready()
+    assert not any(row["kind"] == "annotations" for row in xi.drawn("rows"))
+    page.get_by_test_id("rows-menu").click()
+    page.get_by_label("Search rows").fill("annot")
+    rows = page.get_by_role("group", name="rows").locator("label")
+    expect(rows.filter(visible=True)).to_have_text(["Annotations"])
+    rows.filter(visible=True).get_by_role("checkbox").check()
+    expect(page.get_by_test_id("rows-menu")).to_have_text("Rows")
+    assert any(row["kind"] == "annotations" for row in xi.drawn("rows"))
+    page.keyboard.press("Escape")
+
+
 def test_what_the_timeline_draws(xi: Xi, case_study: str, page: Page) -> None:
     check_the_order_of_rows(xi, case_study)
     check_steps_are_numbered(xi, case_study)
@@ -199,6 +226,7 @@ def test_what_the_timeline_draws(xi: Xi, case_study: str, page: Page) -> None:
     check_the_strip_has_gaps_in_the_colour_of_their_cause(xi, page, case_study)
     check_merged_slices_separate_when_zoomed_and_count_their_events(xi, page, case_study)
     check_the_legend_filters(xi, page, case_study)
+    check_rows_are_pinned_and_hidden(xi, page, case_study)
 
 
 def test_old_slices_stay_until_new_ones_come_and_the_latest_request_wins(

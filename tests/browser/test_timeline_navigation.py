@@ -201,6 +201,7 @@ def check_steps_and_occurrences_by_keys(xi: Xi, case_study: str) -> None:
     assert xi.drawn("selection")["name"] == "1207"
     xi.press(",")
     assert xi.drawn("selection")["name"] == "1206"
+    xi.press("Escape")
     xi.click(xi.slices(name="StepMarker")[-1])
     start_ps = xi.drawn("selection")["start_ps"]
     xi.press("Shift+BracketRight")

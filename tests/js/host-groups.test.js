@@ -51,7 +51,7 @@ const OPTIONS = {
 const layOut = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
   layoutRows(rows, { ...OPTIONS, ...options }).lanes;
 const labels = (lanes) => lanes.map(({ label }) => label);
-const FIRST = ['w-0', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'ops', 'TPU:1, 2'];
+const FIRST = ['w-0', 'Annotations', 'Host, by class', 'TPU:0', 'ops', 'TPU:1, 2', 't0'];
 const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
 
 test('each host has a head, rows and devices; only those of the first host are complete', () => {
@@ -75,10 +75,10 @@ test('the host of the selected gap is shown in full, with that device; other hos
     'w-1',
     'Annotations',
     'Host, by class',
-    't0',
     'TPU:1',
     'ops',
     'TPU:0, 2',
+    't0',
     'w-2',
     'Host, by class',
     'TPU:1',
@@ -95,9 +95,9 @@ test('a host can be folded; its rows, its other devices, and one of these can be
     'w-1',
     'Annotations',
     'Host, by class',
-    't0',
     'TPU:0',
     'TPU:1, 2',
+    't0',
   ]);
   assert.deepEqual(open(['h1.rest', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:1', 'TPU:2', 'TPU:1, 2']);
   assert.deepEqual(open(['w-1/TPU:2', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
@@ -106,7 +106,7 @@ test('a host can be folded; its rows, its other devices, and one of these can be
 test('rows of the selection are shown on every host', () => {
   const requiredDepths = new Map([['h1.t0', 0], ['h1.d2.ops', 0]]);
   const lanes = labels(layOut({ requiredDepths }, [...rowsOf(0), ...rowsOf(1)]));
-  assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 't0', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
+  assert.deepEqual(lanes, [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', 'ops', 'TPU:1', 't0']);
 });
 
 test('hosts of which only devices were recorded have ids of their own', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foldedThreads, layoutRows } from '../../frontend/timeline/layout.js';
+import { fixedHeight, foldedThreads, layoutRows } from '../../frontend/timeline/layout.js';
 
 const row = (id, kind, more = {}) => ({
   id,
@@ -48,22 +48,49 @@ const OPTIONS = {
 const layOut = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
-test('steps, annotations, classes, threads, folded threads, devices: in this order', () => {
+test('steps, annotations, classes, devices, threads, folded threads: in this order', () => {
   assert.deepEqual(ids(layOut()), [
     'h0.steps/0',
     'h0.ann/0',
     'h0.ann/1',
     'h0.ann/2',
     'h0.classes/0',
+    'h0.d0.modules/0',
+    'h0.d0.ops/0',
+    'TPU:1',
     'h0.t0/0',
     'h0.t0/1',
     'h0.t0/2',
     'h0.t1/0',
     'h0.t1/1',
     'more.vm',
-    'h0.d0.modules/0',
-    'h0.d0.ops/0',
-    'TPU:1',
+  ]);
+});
+
+test('the rows above the threads stay in view, as far as they leave room for others', () => {
+  const result = layOut();
+  const top = (id) => result.lanes.find((lane) => lane.id === id).y;
+  assert.equal(fixedHeight(result, result.height), result.blockEnd);
+  assert.ok(top('TPU:1') < result.blockEnd && result.blockEnd < top('h0.t0/0'));
+  // Whole rows only: the annotations with their three depths would take too much.
+  assert.equal(fixedHeight(result, 60), top('h0.ann/0') - 1);
+  assert.equal(fixedHeight(layOut({}, ROWS.slice(3, 5)), 1000), 0);
+});
+
+test('pinned rows follow the devices, hidden ones are left out unless they are selected', () => {
+  const options = { hiddenRows: new Set(['h0.ann', 'TPU:0', 'h0.t0']), pinnedRows: new Set(['h0.t2', 'TPU:1']) };
+  assert.deepEqual(ids(layOut({ ...options, requiredDepths: new Map([['h0.t0', 0]]) })), [
+    'h0.steps/0',
+    'h0.classes/0',
+    'h0.d1.modules/0',
+    'h0.d1.ops/0',
+    'h0.t2/0',
+    'h0.t0/0',
+    'h0.t0/1',
+    'h0.t0/2',
+    'h0.t1/0',
+    'h0.t1/1',
+    'more.vm',
   ]);
 });
 

@@ -105,7 +105,7 @@ test('a wait is found where it is drawn, not in the row of runs above the ops', 
       session: () => session,
       shortName: short,
       arrived: () =>
-        resolve((y) => waits.waitAt({ scale, lanes, top: 0, scroll: 0, height: 100 }, 20, y)?.name ?? null),
+        resolve((y) => waits.waitAt({ scale, lanes, top: 0, scroll: 0, fixed: 0, height: 100 }, 20, y)?.name ?? null),
       failed: assert.fail,
       open: assert.fail,
     });
