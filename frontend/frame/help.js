@@ -14,6 +14,7 @@ export function createHelp(keys, environment) {
       button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
   const pointerActions = [
     ['Drag in the lanes', 'select a window'],
+    ['Shift+click', 'the time from the selection to a slice'],
     ['Drag on the ruler, Shift+drag', 'pan'],
     ['Ctrl+wheel', 'zoom at the pointer'],
     ['Double click', 'frame a slice'],

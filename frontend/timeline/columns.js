@@ -161,6 +161,19 @@ export function sliceAt(columns, ps, reach) {
 }
 
 /**
+ * The edge of a slice that is nearest to `ps`, at most `reach` ps away; null if there is none.
+ * @param {Columns} columns
+ * @param {number} ps
+ * @param {number} reach
+ */
+export function nearestEdge({ start, end, ...columns }, ps, reach) {
+  const first = firstAfter({ start, end, ...columns }, ps);
+  const edges = [first - 1, first, first + 1].flatMap((i) => (i in start ? [start[i], end[i]] : []));
+  const [nearest] = edges.sort((a, b) => Math.abs(a - ps) - Math.abs(b - ps));
+  return Math.abs(nearest - ps) <= reach ? nearest : null;
+}
+
+/**
  * The index of the slice that contains an instant, such as the start of one of its events; -1 if there is none.
  * @param {Columns} columns
  * @param {number} start_ps

@@ -8,7 +8,7 @@
  * @property {(share: number) => void} pan by a share of the window
  * @property {(direction: -1|1) => void} along moves along a row
  * @property {(direction: -1|1) => void} across moves to another row
- * @property {() => void} enter
+ * @property {(spans?: boolean) => void} enter
  * @property {() => void} frame frames the selection
  * @property {() => void} showSession
  * @property {() => void} search
@@ -49,7 +49,20 @@ export const timelineKeys = (act) => [
   { code: 'ArrowRight', run: onLanes(() => act.along(1)) },
   { code: 'ArrowUp', run: onLanes(() => act.across(-1)) },
   { code: 'ArrowDown', run: onLanes(() => act.across(1)) },
-  { code: 'Enter', run: onLanes(act.enter), label: 'Enter', does: 'show details; open a folded row' },
+  {
+    code: 'Enter',
+    shift: false,
+    run: onLanes(() => act.enter()),
+    label: 'Enter',
+    does: 'show details; open a folded row',
+  },
+  {
+    code: 'Enter',
+    shift: true,
+    run: onLanes(() => act.enter(true)),
+    label: 'Shift+Enter',
+    does: 'the time from the selection to this slice',
+  },
   { code: 'KeyF', run: act.frame, label: 'f', does: 'frame the selection' },
   { code: 'KeyM', run: act.showSession, label: 'm', does: 'back to the whole session' },
   { code: 'Slash', shift: false, run: act.search, label: '/', does: 'search; Enter: next, Shift+Enter: previous' },

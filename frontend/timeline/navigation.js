@@ -3,7 +3,7 @@
 import { groupOf } from './host-groups.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { laneFor } from './scene.js';
-import { eventSelection, sliceSelection } from './selection.js';
+import { eventSelection, sliceSelection, windowSelection } from './selection.js';
 
 /** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
@@ -68,10 +68,17 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
     } else model.select(sliceSelection(slice));
   }
 
-  /** Handles Enter at the cursor. */
-  function enter() {
+  /** Selects the window from the selection to a slice, whichever is first. @param {DrawnSlice} slice */
+  function selectSpan({ real_ps, length_ps }) {
+    const { start_ps, end_ps } = state.selection ?? { start_ps: real_ps, end_ps: real_ps };
+    model.select(windowSelection(Math.min(start_ps, real_ps), Math.max(end_ps, real_ps + length_ps)));
+  }
+
+  /** Handles Enter at the cursor. @param {boolean} [spans] with Shift */
+  function enter(spans = false) {
     const { cursor: at } = state;
     if (!at) return;
+    if (spans) return selectSpan(at);
     if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
     else if (at.count > 1) model.select(sliceSelection(at));
     else selectSlice(at);
@@ -96,5 +103,5 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
     lanes().reveal(row);
   }
 
-  return { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle, revealRow };
+  return { showSession, frameSelection, zoom, pan, open, selectSlice, selectSpan, enter, toggle, revealRow };
 }

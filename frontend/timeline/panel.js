@@ -238,7 +238,7 @@ function hintContent(act) {
   return {
     title: 'Nothing selected',
     buttons: [tableButton(act)],
-    note: 'Click a slice, or drag across the lanes; ? lists all keys.',
+    note: 'Click a slice, drag a window, Shift+click a second slice for the time between; ? lists all keys.',
     body: h('div', null),
   };
 }

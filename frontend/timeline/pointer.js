@@ -1,12 +1,12 @@
 /**
- * The pointer on the lanes: a drag selects, or pans on the ruler or with Shift; the wheel zooms with Ctrl, and pans
- * sideways or with Shift; a double click frames a slice.
+ * The pointer on the lanes: a drag selects, from edge to edge of slices that are near, or pans on the ruler or with
+ * Shift; the wheel zooms with Ctrl, and pans sideways or with Shift; a double click frames a slice.
  */
 
 import { clamp } from '../lib/axis.js';
-import { roundToNs } from '../lib/link.js';
 import { RULER_PX } from './paint.js';
 import { spanBetween } from './overview-strip.js';
+import { snapToEdge } from './scene.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 
@@ -28,7 +28,8 @@ export const wheelZoomFactor = (deltaY) => MAX_ZOOM_FACTOR ** clamp(-deltaY / FU
  * @param {() => Span|null} act.selectedWindow its edges can be dragged
  * @param {(span: Span|null) => void} act.preview @param {(span: Span) => void} act.select
  * @param {(by_ps: number) => void} act.pan @param {(factor: number, at_ps: number) => void} act.zoom
- * @param {(x: number, y: number) => void} act.click @param {(x: number, y: number) => void} act.frame
+ * @param {(x: number, y: number, spans: boolean) => void} act.click `spans`: with Shift
+ * @param {(x: number, y: number) => void} act.frame
  * @param {(x: number, y: number, event: PointerEvent|null) => void} act.hover null while the pointer drags
  *   or after it has left
  */
@@ -56,7 +57,7 @@ export function followPointer(element, act) {
     const { scale, x, y, at, oppositeEdge } = locate(event);
     // The client width excludes the scroll bar, which scrolls by itself.
     if (event.button !== 0 || x > element.clientWidth) return;
-    const anchor = oppositeEdge ?? roundToNs(at);
+    const anchor = oppositeEdge ?? snapToEdge(act.scene(), at, y);
     drag = { x, mode: y < RULER_PX || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
   });
@@ -69,7 +70,7 @@ export function followPointer(element, act) {
       drag.moved = true;
       act.hover(x, y, null);
       if (drag.mode === 'pan') act.pan(drag.at - scale.ps(x));
-      else act.preview(spanBetween(at, drag.anchor));
+      else act.preview(spanBetween(snapToEdge(act.scene(), at, y), drag.anchor));
     }
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
@@ -77,9 +78,9 @@ export function followPointer(element, act) {
       const endedDrag = drag;
       const { x, y, at } = locate(event);
       drag = null;
-      if (name === 'pointerup' && endedDrag && !endedDrag.moved) act.click(x, y);
+      if (name === 'pointerup' && endedDrag && !endedDrag.moved) act.click(x, y, event.shiftKey);
       else if (name === 'pointerup' && endedDrag?.mode === 'select') {
-        const span = spanBetween(roundToNs(at), endedDrag.anchor);
+        const span = spanBetween(snapToEdge(act.scene(), at, y), endedDrag.anchor);
         // A drag that returns to its start selects nothing.
         if (span.end_ps > span.start_ps) act.select(span);
       }

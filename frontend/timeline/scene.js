@@ -2,7 +2,8 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { parseRowId } from '../lib/row-ids.js';
-import { eachSlice, sliceAt } from './columns.js';
+import { roundToNs } from '../lib/link.js';
+import { eachSlice, nearestEdge, sliceAt } from './columns.js';
 import { stepBars } from './paint-steps.js';
 import { hasClass, textsOf } from './slice-style.js';
 
@@ -104,6 +105,8 @@ export function drawnSlice(scene, lane, index) {
 
 /** Slices this close to a point are found, px. */
 const REACH_PX = 2;
+/** An end of a dragged window moves to an edge this close to it, px. */
+const SNAP_PX = 4;
 
 /**
  * The slice at a point of the canvas.
@@ -121,6 +124,16 @@ export function findSlice(scene, x, y) {
     : columns && sliceAt(columns, scale.ps(x), scale.psPerPx * REACH_PX);
   const slice = columns && drawnSlice(scene, lane, index ?? -1);
   return slice && scene.isHidden?.(slice) ? null : slice;
+}
+
+/**
+ * An instant, moved to an edge of a slice near it in the lane at a height of the canvas; else rounded to ns.
+ * @param {Scene} scene @param {number} ps @param {number} y
+ */
+export function snapToEdge(scene, ps, y) {
+  const lane = laneAt(scene, y);
+  const columns = lane && columnsOf(scene, lane);
+  return (columns && nearestEdge(columns, ps, scene.scale.psPerPx * SNAP_PX)) ?? roundToNs(ps);
 }
 
 /** All visible slices, for tests. @param {Scene} scene */

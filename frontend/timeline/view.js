@@ -86,7 +86,7 @@ export function timelineView(app) {
     session: () => session,
     announce: live.announceNow,
   });
-  const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle } = navigation;
+  const { showSession, frameSelection, zoom, pan, open, selectSlice, selectSpan, enter, toggle } = navigation;
   const shownHosts = createShownHosts(app, state, () => session);
   const { deviceName, shortDeviceName, shortName, comparedHost, requestHosts } = shownHosts;
   const waits = createWaits(model, {
@@ -284,12 +284,13 @@ export function timelineView(app) {
     pan,
     zoom,
     selectedWindow: () => (state.selection?.kind === 'window' ? state.selection : null),
-    click(x, y) {
+    click(x, y, spans) {
       const scene = lanes.scene();
       const slice = findSlice(scene, x, y);
       const lane = laneAt(scene, y);
       const wait = waits.waitAt(scene, x, y);
       if (x < scene.scale.left || lane?.kind !== 'slices') toggle(lane);
+      else if (spans && slice) selectSpan(slice);
       else if (wait) void waits.open(wait);
       else if (slice) selectSlice(slice);
     },

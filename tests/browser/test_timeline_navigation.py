@@ -161,11 +161,41 @@ def check_the_strip_moves_the_window(xi: Xi, page: Page, case_study: str) -> Non
     assert window["end_ps"] - window["start_ps"] == pytest.approx(share * SESSION_PS, rel=0.02)
 
 
+def check_windows_begin_and_end_with_slices(xi: Xi, page: Page, case_study: str) -> None:
+    xi.follow(case_study, w="520+380")
+    first, middle, last = xi.slices(row="h0.steps")
+    whole = (first["start_ps"], last["end_ps"])
+
+    def selected() -> tuple[str, int, int]:
+        selection = xi.drawn("selection")
+        return selection["kind"], selection["start_ps"], selection["end_ps"]
+
+    box = xi.canvas_box()
+    y = box["y"] + middle["y"] + middle["h"] / 2
+    left, right = box["x"] + middle["x"], box["x"] + middle["x"] + middle["w"]
+    xi.drag((left + 3, y), (right - 3, y))
+    assert selected() == ("window", middle["start_ps"], middle["end_ps"])
+    xi.click(first)
+    page.keyboard.down("Shift")
+    xi.click(last)
+    page.keyboard.up("Shift")
+    assert selected() == ("window", *whole)
+    xi.press("Escape")
+    page.get_by_test_id("timeline-canvas").focus()
+    xi.press("ArrowRight")
+    xi.press("Enter")
+    xi.press("ArrowRight")
+    xi.press("ArrowRight")
+    xi.press("Shift+Enter")
+    assert selected() == ("window", *whole)
+
+
 def test_moving_by_pointer(xi: Xi, case_study: str, page: Page) -> None:
     check_edges_of_a_selected_window_can_be_moved(xi, case_study)
     check_zoom_at_the_pointer_keeps_its_time(xi, page, case_study)
     check_dragging_the_ruler_pans(xi, case_study)
     check_the_strip_moves_the_window(xi, page, case_study)
+    check_windows_begin_and_end_with_slices(xi, page, case_study)
 
 
 def check_arrows_move_the_cursor_and_announce_it(xi: Xi, page: Page, case_study: str) -> None:

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode, eachCover, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
+import { decode, eachCover, firstAfter, nearestEdge, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
 
 const wire = {
   start_ps: 100,
@@ -77,4 +77,12 @@ test('the coverage of a merged slice comes from its digits, one per bucket of ti
   assert.deepEqual(partsOf(1, 0, 100), [[34, 38, 1]]);
   // The third slice is in one bucket, 40 to 48 ps; the digits before belong to other slices.
   assert.deepEqual(partsOf(2, 0, 100), [[40, 48, 0]]);
+});
+
+test('an instant near an edge of a slice is moved to it', () => {
+  const [columns] = decode(wire).rows.get('h0.t0');
+  // The slices extend from 50 to 150, from 150 to 200 and from 350 to 360.
+  assert.deepEqual([45, 54, 55, 146, 204, 356, 365].map((ps) => nearestEdge(columns, ps, 4)),
+    [null, 50, null, 150, 200, 360, null]);
+  assert.equal(nearestEdge({ ...columns, start: [], end: [], length: 0 }, 50, 4), null);
 });

@@ -20,15 +20,21 @@ test('a drag selects the time between its ends, and nothing if it returns to its
     setPointerCapture() {},
   });
   const selected = [];
+  let y = 50;
+  const lane = { kind: 'slices', row: { id: 'h0.t0' }, depth: 0, y: 60, h: 20 };
+  const slices = { rows: new Map([['h0.t0', [{ length: 1, start: [12e6], end: [33e6] }]]]) };
   followPointer(element, /** @type {any} */ ({
-    scene: () => ({ scale: createScale({ start_ps: 0, end_ps: 100e6 }, 0, 100) }),
+    scene: () => ({
+      scale: createScale({ start_ps: 0, end_ps: 100e6 }, 0, 100), lanes: [lane], slices, top: 0, scroll: 0, fixed: 0,
+      height: 100,
+    }),
     selectedWindow: () => null,
     preview() {},
     hover() {},
     select: (span) => selected.push(span),
   }));
   const drag = (...xs) => {
-    const events = xs.map((clientX) => ({ clientX, clientY: 50, button: 0 }));
+    const events = xs.map((clientX) => ({ clientX, clientY: y, button: 0 }));
     listeners.pointerdown(events[0]);
     events.slice(1).forEach((event) => listeners.pointermove(event));
     listeners.pointerup(events.at(-1));
@@ -36,4 +42,8 @@ test('a drag selects the time between its ends, and nothing if it returns to its
   drag(10, 30, 10);
   drag(10, 30);
   assert.deepEqual(selected, [{ start_ps: 10e6, end_ps: 30e6 }]);
+  // On a slice, the ends move to its edges.
+  y = 70;
+  drag(10, 30);
+  assert.deepEqual(selected.at(-1), { start_ps: 12e6, end_ps: 33e6 });
 });
