@@ -32,6 +32,8 @@ export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its ow
 
 export type MeasureUnit = "ps" | "share" | "count" | "rate";
 
+export type NeededTableKind = "idle" | "host" | "waits" | "work" | "hosts";
+
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
 export type Presence = "both" | "only_a" | "only_b" | "changed";
@@ -2192,6 +2194,20 @@ export interface NearestGraph {
   same_count: number;
 }
 
+/** The table that the verdict needs, as texts. */
+export interface NeededRows {
+  /** What it is about. */
+  kind: NeededTableKind;
+  /** The headings of its columns; the first is its title. */
+  heads: string[];
+  /** The cells of each row. */
+  rows: string[][];
+  /** The row with the sums; empty if there is none. */
+  last: string[];
+  /** The indices of columns that are aligned to the left. */
+  texts: number[];
+}
+
 /** `data/neighbor`: the next or the previous event of a lane. */
 export interface Neighbor {
   /** The event; `null` if there is none. */
@@ -2370,6 +2386,8 @@ export interface Overview {
   step_idle: MeanStep;
   /** The usual step, by what a core does; `null` if no core recorded work. */
   one_step: OneStep | null;
+  /** The table that the verdict needs; `null` if nothing was recorded. */
+  needed: NeededRows | null;
   /** The classes that are the cause of a gap. */
   gap_causes: ClassName[];
   /** Steps, and the device work of each. */

@@ -5,9 +5,10 @@ import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote, staleText } from '../frame/stale-note.js';
 import { coreCountText, link, windowLinkState } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
-import { dutyCard } from './duty.js';
+import { dutyCard, dutyLine } from './duty.js';
 import { idleCard } from './idle.js';
 import { findingsCard, markLinked } from './findings.js';
+import { neededCard } from './needed.js';
 import { oneStepCard } from './one-step.js';
 import { createSteps } from './steps.js';
 import { dataCards } from './data.js';
@@ -39,7 +40,8 @@ export function overviewView(app) {
       verdictSection(answer, session.session.description, note, app),
       oneStepCard(answer, app),
       findingsCard(answer, app),
-      idleCard(devices, idle, answer, session, app),
+      (answer.partial ? null : neededCard(answer.needed, agreeingDevices(), app)) ??
+        idleCard(devices, idle, answer, session, app),
       answer.devices_agree ? null : dutyCard(devices, session, app),
       steps.element,
       dataCards(answer, devices.length, app),
@@ -47,6 +49,12 @@ export function overviewView(app) {
     steps.open(answer, session);
     markLinked(element, app);
     noteStaleFinding();
+  }
+
+  /** The line of devices that agree; null if they differ. */
+  function agreeingDevices() {
+    const selected = app.selectedDevices(devices);
+    return answer.devices_agree && selected.length ? dutyLine(selected, devices.length, session, app) : null;
   }
 
   function noteStaleFinding() {

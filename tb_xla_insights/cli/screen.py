@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
-from tb_xla_insights.cli.screen_table import screen_table
+from tb_xla_insights.cli.screen_table import table_lines
 from tb_xla_insights.cli.step_bars import step_lines
 from tb_xla_insights.report.condensed import device_row
 from tb_xla_insights.report.duty import devices_agree
 from tb_xla_insights.report.figures import step_count_text, steps_in_mean
 from tb_xla_insights.report.finding_text import Gain, finding_groups, gain_of, tag_of
+from tb_xla_insights.report.needed_table import needed_table
 from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.report.throughput import throughput_text
 from tb_xla_insights.text import units
@@ -49,10 +50,10 @@ def print_screen(out: Console, document: Document, duty: str = "ops") -> None:
     ]
     last = _last_lines(document, duty, width)
     used = len(headline) + sum(len(block) + 1 for block in blocks if block)
-    table = screen_table(document, step)
+    table = needed_table(document, step)
     free = MAX_LINES - used - len(last)
     findings = _findings(document, width, free - 1 - (_MIN_TABLE_LINES if table else 0))
-    rows = table.lines(min(free - len(findings) - 1, _MAX_TABLE_LINES), width) if table else []
+    rows = table_lines(table, min(free - len(findings) - 1, _MAX_TABLE_LINES), width) if table else []
     for n, block in enumerate([*blocks, findings, [*rows, *last]]):
         if block and n:
             out.print()

@@ -1,61 +1,34 @@
-"""The one table of the screen: what its verdict needs. (docs/command-line.md)"""
+"""The lines of the table on the screen."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tb_xla_insights.analysis.findings.finding import NO_FAULT
-from tb_xla_insights.analysis.idle.busy import merge_stalls
-from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
-from tb_xla_insights.report.host_rows import host_rows
-from tb_xla_insights.report.work_tables import work_by_annotation, work_by_op
 from tb_xla_insights.text import units
 from tb_xla_insights.text.escapes import escape_text
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.overview_route import OneStep
-
-Row = Mapping[str, Any]
+    from tb_xla_insights.report.needed_table import NeededTable
 
 _MAX_NAME = 40
 _GAP = "  "
-_MIN_SHARE = 0.001
-"""The smallest share of a row of its own, unless it is the only one so small."""
 
 
-@dataclass(frozen=True)
-class ScreenTable:
-    """`heads`: the first is the title; `rows` makes at most a number of rows. `last`: the row with the sums, if any.
-    `texts`: the indices of columns that are aligned to the left."""
-
-    heads: Sequence[str]
-    rows: Callable[[int], list[Sequence[str]]]
-    last: Sequence[str] = ()
-    texts: Collection[int] = (0,)
-
-    def lines(self, max_lines: int, width: int) -> list[str]:
-        """The table in at most `max_lines` lines, without empty columns. Columns that do not fit are left out, the last
-        ones first."""
-        rows = [self.heads, *self.rows(max_lines - 1 - bool(self.last)), *([self.last] if self.last else [])]
-        columns = [
-            ([_cut(escape_text(cell), width) for cell in column], n in self.texts)
-            for n, column in enumerate(zip(*rows, strict=True))
-            if not {*column[1:]} <= {"", units.MISSING}
-        ]
-        widths = [max(map(cell_len, cells)) for cells, _ in columns]
-        while len(widths) > 1 and sum(widths) + len(_GAP) * (len(widths) - 1) > width:
-            widths.pop()
-        aligned = [
-            [_aligned(cell, size, is_text) for cell in cells]
-            for (cells, is_text), size in zip(columns, widths, strict=False)
-        ]
-        return [_GAP.join(row).rstrip() for row in zip(*aligned, strict=True)]
+def table_lines(table: NeededTable, max_lines: int, width: int) -> list[str]:
+    """The table in at most `max_lines` lines. Columns that do not fit are left out, the last ones first."""
+    document = table.document(max_lines - 1)
+    rows = [document["heads"], *document["rows"], *([document["last"]] if document["last"] else [])]
+    columns = [[_cut(escape_text(cell), width) for cell in column] for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, cells)) for cells in columns]
+    while len(widths) > 1 and sum(widths) + len(_GAP) * (len(widths) - 1) > width:
+        widths.pop()
+    aligned = [
+        [_aligned(cell, size, n in document["texts"]) for cell in cells]
+        for n, (cells, size) in enumerate(zip(columns, widths, strict=False))
+    ]
+    return [_GAP.join(row).rstrip() for row in zip(*aligned, strict=True)]
 
 
 def _cut(text: str, width: int) -> str:
@@ -65,174 +38,3 @@ def _cut(text: str, width: int) -> str:
 def _aligned(text: str, width: int, is_text: bool) -> str:
     space = " " * (width - cell_len(text))
     return text + space if is_text else space + text
-
-
-def screen_table(report: Row, step: OneStep | None) -> ScreenTable | None:
-    """Hosts if one holds up the others; what devices wait for, or their work, if they are the bottleneck; else idle
-    time by cause, or what the host does if no device worked. None if there is nothing to show."""
-    verdict = report["verdict"]
-    ids = {verdict["cause"], verdict["fix"], verdict["then"]}
-    if step is None:
-        return _host_table(report)
-    if "straggler" in ids and len(report["hosts"]) > 1:
-        return _hosts_table(report)
-    waits = sum(part["ps"] for part in step["parts"] if part["kind"] in ("collective", "wait", "late"))
-    idle = sum(
-        part["ps"] + part["once_ps"] for part in step["parts"] if part["kind"] in ("idle", "short_gaps")
-    )
-    if verdict["cause"] in DEVICE_FINDINGS or (waits > idle and verdict["cause"] not in NO_FAULT):
-        return _waits_table(report, step)
-    if verdict["cause"] in NO_FAULT or not idle:
-        return _work_table(report)
-    return _idle_table(step)
-
-
-def _idle_table(step: OneStep) -> ScreenTable:
-    """Idle time by cause: in each step, once, and both."""
-    parts = [part for part in step["parts"] if part["kind"] in ("idle", "short_gaps")]
-    rows = [(part["label"], part["ps"], part["once_ps"]) for part in parts]
-    rows.sort(key=lambda row: -row[1] - row[2])
-    is_once = any(once for _, _, once in rows)
-    unit, decimals = _precision(sum(each + once for _, each, once in rows))
-    total_ps = sum(each + once for _, each, once in rows)
-
-    def texts(chosen: Sequence[tuple[str, int, int]]) -> list[Sequence[str]]:
-        precision_ps = units.PS_PER[unit] // 10**decimals
-        names, *times = zip(*chosen, strict=True)
-        columns = [units.rounded_parts(column, sum(column), precision_ps) for column in times]
-        shares = units.shares([each + once for _, each, once in chosen], total_ps)
-        return [
-            _idle_cells(name, each, once, share)
-            for name, each, once, share in zip(names, *columns, shares, strict=True)
-        ]
-
-    def time(ps: int) -> str:
-        return units.MISSING if is_once and not ps else units.time_in(ps, unit, decimals)
-
-    def _idle_cells(name: str, each: int, once: int, share: str) -> Sequence[str]:
-        times = (each, once, each + once) if is_once else (each,)
-        return name, *map(time, times), share
-
-    heads = ("each step", "once", "sum") if is_once else (f"each {step['per']}",)
-    last = texts([("all", sum(row[1] for row in rows), sum(row[2] for row in rows))])[0]
-    return ScreenTable(
-        (f"Idle by cause, {unit}", *heads, "share"), lambda n: texts(_limited(rows, n, total_ps)), last
-    )
-
-
-def _precision(largest_ps: int) -> tuple[str, int]:
-    unit = units.time_unit(largest_ps)
-    return unit, 2 if largest_ps >= units.PS_PER[unit] else 3
-
-
-def _limited(rows: Sequence[tuple[Any, ...]], limit: int, total_ps: int) -> Sequence[tuple[Any, ...]]:
-    """The first rows, at most `limit`; the last one has the sums of those that do not fit or have hardly any time."""
-    large = sum(sum(row[1:]) >= _MIN_SHARE * total_ps for row in rows)
-    limit = min(limit, large + 1)
-    if len(rows) <= limit:
-        return rows
-    others = rows[limit - 1 :]
-    sums = (sum(values) for values in [*zip(*others, strict=True)][1:])
-    return [*rows[: limit - 1], (f"{len(others)} more", *sums)]
-
-
-def _waits_table(report: Row, step: OneStep) -> ScreenTable:
-    """The ops in which devices wait or exchange data, by their time in the step."""
-    stalls = merge_stalls(report["devices"])
-    waiting_ops = {row["op"] for row in stalls}
-    groups = {
-        "wait": [(row["op"], row["duration_ps"]) for row in stalls],
-        "collective": [
-            (row["op"], row["exposed_ps"]) for row in report["collectives"] if row["op"] not in waiting_ops
-        ],
-    }
-    rows: list[tuple[str, int]] = []
-    for kind, ops in groups.items():
-        of_step_ps = sum(part["ps"] for part in step["parts"] if part["kind"] == kind)
-        whole_ps = sum(ps for _, ps in ops)
-        rows += [(op, of_step_ps * ps // whole_ps) for op, ps in ops if whole_ps]
-    rows += [(part["label"], part["ps"]) for part in step["parts"] if part["kind"] == "late"]
-    rows.sort(key=lambda row: -row[1])
-    return _times_table(f"Waits and exchanges per {step['per']} and core", rows)
-
-
-def _host_table(report: Row) -> ScreenTable | None:
-    """What the host does in the mean step."""
-    by_class = Counter[str]()
-    for step in report["steps"]:
-        by_class.update(step["host_ps"])
-    rows = [(label(name), ps // len(report["steps"])) for name, ps in by_class.most_common()]
-    return _times_table("The host, per step", rows) if rows else None
-
-
-def _times_table(title: str, rows: Sequence[tuple[str, int]]) -> ScreenTable:
-    total_ps = sum(ps for _, ps in rows)
-    unit, decimals = _precision(total_ps)
-
-    def texts(chosen: Sequence[tuple[str, int]]) -> list[Sequence[str]]:
-        times = [ps for _, ps in chosen]
-        precision_ps = units.PS_PER[unit] // 10**decimals
-        rounded = units.rounded_parts(times, total_ps, precision_ps)
-        shares = units.shares(times, total_ps) if total_ps else [units.MISSING] * len(times)
-        return [
-            (name, units.time_in(ps, unit, decimals), share)
-            for (name, _), ps, share in zip(chosen, rounded, shares, strict=True)
-        ]
-
-    (last,) = texts([("all", total_ps)])
-    return ScreenTable((title, unit, "share"), lambda n: texts(_limited(rows, n, total_ps)), last)
-
-
-def _work_table(report: Row) -> ScreenTable | None:
-    """The devices' work by annotation; by op where none has an annotation."""
-    work = report["device_work"]
-    if not work["total"]["self_ps"]:
-        return None
-    has_annotations = any(row["path"] for row in work["annotations"])
-
-    def rows(limit: int) -> list[Sequence[str]]:
-        table = work_by_annotation(work, limit) if has_annotations else work_by_op(report["ops"], work, limit)
-        return [
-            (
-                row["name"],
-                row["share"],
-                units.share(row["flops_share"]),
-                units.share(row["bytes_share"]),
-                row["bound_by"],
-            )
-            for row in table.rows
-        ]
-
-    title = "Work by annotation" if has_annotations else "Work by op"
-    return ScreenTable((title, "share", "FLOP/s, of peak", "HBM, of peak", "bound by"), rows, texts=(0, 4))
-
-
-def _hosts_table(report: Row) -> ScreenTable:
-    """The hosts that the others wait for longest."""
-    hosts = sorted(host_rows(report["hosts"]), key=lambda row: -(row["others_wait_ps"] or 0))
-    unit, decimals = _precision(max(row["others_wait_ps"] or 0 for row in hosts))
-
-    def time(ps: int | None) -> str:
-        return units.MISSING if ps is None else units.time_in(ps, unit, decimals)
-
-    def rows(limit: int) -> list[Sequence[str]]:
-        named = hosts if len(hosts) <= limit else hosts[: limit - 1]
-        texts: list[Sequence[str]] = [
-            (
-                row["name"],
-                time(row["others_wait_ps"]),
-                units.share(row["last_share"]),
-                units.share(row["duty_cycle"]),
-                row["difference"],
-            )
-            for row in named
-        ]
-        if len(named) < len(hosts):
-            rest = hosts[limit - 1 :]
-            waits_ps = sum(row["others_wait_ps"] or 0 for row in rest)
-            texts.append((f"{len(rest)} more", time(waits_ps), "", "", ""))
-        return texts
-
-    return ScreenTable(
-        ("Hosts", f"others wait, {unit}", "last in", "busy", "differs most"), rows, texts=(0, 4)
-    )

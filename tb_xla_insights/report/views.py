@@ -23,6 +23,7 @@ from tb_xla_insights.report.gap_findings import explained_gaps
 from tb_xla_insights.report.gap_views import gaps
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.input_text import input_sentences
+from tb_xla_insights.report.needed_table import needed_table
 from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.report.session_view import SessionView
 
@@ -43,6 +44,9 @@ MAX_WORK_INTERVALS = 1000
 MAX_OPS = 12
 """The most ops listed by name; one more row has the sums of the others."""
 
+_MAX_NEEDED_ROWS = 12
+"""The most rows of the table that the verdict needs."""
+
 _STEP_COLUMNS = (
     "index", "number", "host", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
     "input_syncs", "from_device",
@@ -54,7 +58,8 @@ def overview(session: SessionView) -> Overview:
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
     - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: the
-      report's, without the rows of devices; `one_step`: the usual step (see `report.one_step`); `gap_causes`: the
+      report's, without the rows of devices; `one_step`: the usual step (see `report.one_step`);
+      `needed`: the table that the verdict needs (see `needed_table`); `gap_causes`: the
       classes that are causes of gaps.
     - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
       `step_work_intervals`).
@@ -68,7 +73,8 @@ def overview(session: SessionView) -> Overview:
 def _overview(session: SessionView) -> Overview:
     report = session.report
     hosts_in_memory = {trace.host for trace in session.hosts.traces}
-    steps, idle = report["steps"], report["step_idle"]
+    steps, idle, step = report["steps"], report["step_idle"], one_step(report)
+    table = needed_table(report, step)
     shown_steps = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
     shown_steps = shown_steps[: MAX_STEPS if hosts_in_memory else _MAX_STEPS_WITHOUT_HOSTS]
     return {
@@ -77,7 +83,8 @@ def _overview(session: SessionView) -> Overview:
         "devices": device_columns(report["devices"], idle["devices"]),
         "devices_agree": devices_agree([device["duty_cycle"] for device in report["devices"]]),
         "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
-        "one_step": one_step(report),
+        "one_step": step,
+        "needed": table.document(_MAX_NEEDED_ROWS) if table else None,
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,

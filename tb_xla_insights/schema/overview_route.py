@@ -244,6 +244,26 @@ class FindingGroup(TypedDict):
     """The findings, in order."""
 
 
+NeededTableKind = Literal["idle", "host", "waits", "work", "hosts"]
+"""What the table is about that a verdict needs: idle time by cause, the host's time, what devices wait for, their work,
+or the hosts."""
+
+
+class NeededRows(TypedDict):
+    """The table that the verdict needs, as texts."""
+
+    kind: NeededTableKind
+    """What it is about."""
+    heads: list[str]
+    """The headings of its columns; the first is its title."""
+    rows: list[list[str]]
+    """The cells of each row."""
+    last: list[str]
+    """The row with the sums; empty if there is none."""
+    texts: list[int]
+    """The indices of columns that are aligned to the left."""
+
+
 class OpSum(TypedDict):
     """The time of an op on all devices; the last row may be the sum of `summed_ops` others."""
 
@@ -281,6 +301,8 @@ class Overview(PartialAnswer):
     """The mean step."""
     one_step: OneStep | None
     """The usual step, by what a core does; `null` if no core recorded work."""
+    needed: NeededRows | None
+    """The table that the verdict needs; `null` if nothing was recorded."""
     gap_causes: list[ClassName]
     """The classes that are the cause of a gap."""
     steps: OverviewSteps

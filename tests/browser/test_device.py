@@ -277,6 +277,9 @@ def check_a_row_leads_to_its_source_and_its_longest_run(xi: Xi, demo: str) -> No
 
 def check_a_finding_leads_to_its_annotation_and_op(xi: Xi, demo: str) -> None:
     xi.follow(demo, v="overview")
+    work = xi.page.get_by_test_id("needed-table").locator("tbody tr").first.locator("td")
+    expect(work.first).to_have_text("Training_Step/layers/attention")
+    expect(xi.page.get_by_test_id("duty-one")).to_contain_text("2 cores agree")
     xi.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-show").click()
     xi.ready()
     expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}

@@ -1,0 +1,227 @@
+"""The one table that the verdict needs, for the terminal's screen and for Overview. (docs/command-line.md)"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.analysis.findings.finding import NO_FAULT
+from tb_xla_insights.analysis.idle.busy import merge_stalls
+from tb_xla_insights.catalog.classes import label
+from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
+from tb_xla_insights.report.host_rows import host_rows
+from tb_xla_insights.report.work_tables import work_by_annotation, work_by_op
+from tb_xla_insights.text import units
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import NeededRows, NeededTableKind, OneStep
+
+Row = Mapping[str, Any]
+
+_MIN_SHARE = 0.001
+"""The smallest share of a row of its own, unless it is the only one so small."""
+
+
+@dataclass(frozen=True)
+class NeededTable:
+    """`kind`: what it is about. `heads`: the first is the title. `rows` makes at most a number of rows. `last`: the row
+    with the sums, if any. `texts`: the indices of columns that are aligned to the left."""
+
+    kind: NeededTableKind
+    heads: Sequence[str]
+    rows: Callable[[int], list[Sequence[str]]]
+    last: Sequence[str] = ()
+    texts: Collection[int] = (0,)
+
+    def document(self, max_rows: int) -> NeededRows:
+        """The cells of at most `max_rows` rows, the sums included, without empty columns."""
+        rows = [self.heads, *self.rows(max_rows - bool(self.last)), *([self.last] if self.last else [])]
+        shown = [
+            n for n, cells in enumerate(zip(*rows, strict=True)) if not {*cells[1:]} <= {"", units.MISSING}
+        ]
+        heads, *cells = ([row[n] for n in shown] for row in rows)
+        return {
+            "kind": self.kind,
+            "heads": heads,
+            "rows": cells[:-1] if self.last else cells,
+            "last": cells[-1] if self.last else [],
+            "texts": [n for n, column in enumerate(shown) if column in self.texts],
+        }
+
+
+def needed_table(report: Row, step: OneStep | None) -> NeededTable | None:
+    """Hosts if one holds up the others; what devices wait for, or their work, if they are the bottleneck; else idle
+    time by cause, or what the host does if no device worked. None if there is nothing to show."""
+    verdict = report["verdict"]
+    ids = {verdict["cause"], verdict["fix"], verdict["then"]}
+    if step is None:
+        return _host_table(report)
+    if "straggler" in ids and len(report["hosts"]) > 1:
+        return _hosts_table(report)
+    waits = sum(part["ps"] for part in step["parts"] if part["kind"] in ("collective", "wait", "late"))
+    idle = sum(
+        part["ps"] + part["once_ps"] for part in step["parts"] if part["kind"] in ("idle", "short_gaps")
+    )
+    if verdict["cause"] in DEVICE_FINDINGS or (waits > idle and verdict["cause"] not in NO_FAULT):
+        return _waits_table(report, step)
+    if verdict["cause"] in NO_FAULT or not idle:
+        return _work_table(report)
+    return _idle_table(step)
+
+
+def _idle_table(step: OneStep) -> NeededTable:
+    """Idle time by cause: in each step, once, and both."""
+    parts = [part for part in step["parts"] if part["kind"] in ("idle", "short_gaps")]
+    rows = [(part["label"], part["ps"], part["once_ps"]) for part in parts]
+    rows.sort(key=lambda row: -row[1] - row[2])
+    is_once = any(once for _, _, once in rows)
+    unit, decimals = _precision(sum(each + once for _, each, once in rows))
+    total_ps = sum(each + once for _, each, once in rows)
+
+    def texts(chosen: Sequence[tuple[str, int, int]]) -> list[Sequence[str]]:
+        precision_ps = units.PS_PER[unit] // 10**decimals
+        names, *times = zip(*chosen, strict=True)
+        columns = [units.rounded_parts(column, sum(column), precision_ps) for column in times]
+        shares = units.shares([each + once for _, each, once in chosen], total_ps)
+        return [
+            _idle_cells(name, each, once, share)
+            for name, each, once, share in zip(names, *columns, shares, strict=True)
+        ]
+
+    def time(ps: int) -> str:
+        return units.MISSING if is_once and not ps else units.time_in(ps, unit, decimals)
+
+    def _idle_cells(name: str, each: int, once: int, share: str) -> Sequence[str]:
+        times = (each, once, each + once) if is_once else (each,)
+        return name, *map(time, times), share
+
+    heads = ("each step", "once", "sum") if is_once else (f"each {step['per']}",)
+    last = texts([("all", sum(row[1] for row in rows), sum(row[2] for row in rows))])[0]
+    return NeededTable(
+        "idle",
+        (f"Idle by cause, {unit}", *heads, "share"),
+        lambda n: texts(_limited(rows, n, total_ps)),
+        last,
+    )
+
+
+def _precision(largest_ps: int) -> tuple[str, int]:
+    unit = units.time_unit(largest_ps)
+    return unit, 2 if largest_ps >= units.PS_PER[unit] else 3
+
+
+def _limited(rows: Sequence[tuple[Any, ...]], limit: int, total_ps: int) -> Sequence[tuple[Any, ...]]:
+    """The first rows, at most `limit`; the last one has the sums of those that do not fit or have hardly any time."""
+    large = sum(sum(row[1:]) >= _MIN_SHARE * total_ps for row in rows)
+    limit = min(limit, large + 1)
+    if len(rows) <= limit:
+        return rows
+    others = rows[limit - 1 :]
+    sums = (sum(values) for values in [*zip(*others, strict=True)][1:])
+    return [*rows[: limit - 1], (f"{len(others)} more", *sums)]
+
+
+def _waits_table(report: Row, step: OneStep) -> NeededTable:
+    """The ops in which devices wait or exchange data, by their time in the step."""
+    stalls = merge_stalls(report["devices"])
+    waiting_ops = {row["op"] for row in stalls}
+    groups = {
+        "wait": [(row["op"], row["duration_ps"]) for row in stalls],
+        "collective": [
+            (row["op"], row["exposed_ps"]) for row in report["collectives"] if row["op"] not in waiting_ops
+        ],
+    }
+    rows: list[tuple[str, int]] = []
+    for kind, ops in groups.items():
+        of_step_ps = sum(part["ps"] for part in step["parts"] if part["kind"] == kind)
+        whole_ps = sum(ps for _, ps in ops)
+        rows += [(op, of_step_ps * ps // whole_ps) for op, ps in ops if whole_ps]
+    rows += [(part["label"], part["ps"]) for part in step["parts"] if part["kind"] == "late"]
+    rows.sort(key=lambda row: -row[1])
+    return _times_table("waits", f"Waits and exchanges per {step['per']} and core", rows)
+
+
+def _host_table(report: Row) -> NeededTable | None:
+    """What the host does in the mean step."""
+    by_class = Counter[str]()
+    for step in report["steps"]:
+        by_class.update(step["host_ps"])
+    rows = [(label(name), ps // len(report["steps"])) for name, ps in by_class.most_common()]
+    return _times_table("host", "The host, per step", rows) if rows else None
+
+
+def _times_table(kind: NeededTableKind, title: str, rows: Sequence[tuple[str, int]]) -> NeededTable:
+    total_ps = sum(ps for _, ps in rows)
+    unit, decimals = _precision(total_ps)
+
+    def texts(chosen: Sequence[tuple[str, int]]) -> list[Sequence[str]]:
+        times = [ps for _, ps in chosen]
+        precision_ps = units.PS_PER[unit] // 10**decimals
+        rounded = units.rounded_parts(times, total_ps, precision_ps)
+        shares = units.shares(times, total_ps) if total_ps else [units.MISSING] * len(times)
+        return [
+            (name, units.time_in(ps, unit, decimals), share)
+            for (name, _), ps, share in zip(chosen, rounded, shares, strict=True)
+        ]
+
+    (last,) = texts([("all", total_ps)])
+    return NeededTable(kind, (title, unit, "share"), lambda n: texts(_limited(rows, n, total_ps)), last)
+
+
+def _work_table(report: Row) -> NeededTable | None:
+    """The devices' work by annotation; by op where none has an annotation."""
+    work = report["device_work"]
+    if not work["total"]["self_ps"]:
+        return None
+    has_annotations = any(row["path"] for row in work["annotations"])
+
+    def rows(limit: int) -> list[Sequence[str]]:
+        table = work_by_annotation(work, limit) if has_annotations else work_by_op(report["ops"], work, limit)
+        return [
+            (
+                row["name"],
+                row["share"],
+                units.share(row["flops_share"]),
+                units.share(row["bytes_share"]),
+                row["bound_by"],
+            )
+            for row in table.rows
+        ]
+
+    title = "Work by annotation" if has_annotations else "Work by op"
+    return NeededTable(
+        "work", (title, "share", "FLOP/s, of peak", "HBM, of peak", "bound by"), rows, texts=(0, 4)
+    )
+
+
+def _hosts_table(report: Row) -> NeededTable:
+    """The hosts that the others wait for longest."""
+    hosts = sorted(host_rows(report["hosts"]), key=lambda row: -(row["others_wait_ps"] or 0))
+    unit, decimals = _precision(max(row["others_wait_ps"] or 0 for row in hosts))
+
+    def time(ps: int | None) -> str:
+        return units.MISSING if ps is None else units.time_in(ps, unit, decimals)
+
+    def rows(limit: int) -> list[Sequence[str]]:
+        named = hosts if len(hosts) <= limit else hosts[: limit - 1]
+        texts: list[Sequence[str]] = [
+            (
+                row["name"],
+                time(row["others_wait_ps"]),
+                units.share(row["last_share"]),
+                units.share(row["duty_cycle"]),
+                row["difference"],
+            )
+            for row in named
+        ]
+        if len(named) < len(hosts):
+            rest = hosts[limit - 1 :]
+            waits_ps = sum(row["others_wait_ps"] or 0 for row in rest)
+            texts.append((f"{len(rest)} more", time(waits_ps), "", "", ""))
+        return texts
+
+    return NeededTable(
+        "hosts", ("Hosts", f"others wait, {unit}", "last in", "busy", "differs most"), rows, texts=(0, 4)
+    )
