@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +73,25 @@ def serving(logdir: Path | str, *flags: str) -> Iterator[str]:
         yield address
 
 
+SHARED_TENSORBOARD = pytest.StashKey[str]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Gives the address of one TensorBoard to all of xdist's processes, so that each session is read once."""
+    config: pytest.Config = node.config
+    if SHARED_TENSORBOARD not in config.stash:
+        servers = ExitStack()
+        config.add_cleanup(servers.close)
+        config.stash[SHARED_TENSORBOARD] = servers.enter_context(serving(ROOT / "demo_logs"))
+    node.workerinput["tensorboard"] = config.stash[SHARED_TENSORBOARD]
+
+
 @pytest.fixture(scope="session")
-def tensorboard() -> Iterator[str]:
+def tensorboard(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a TensorBoard over `demo_logs`, stopped after the last test."""
-    with serving(ROOT / "demo_logs") as address:
+    shared = getattr(request.config, "workerinput", {}).get("tensorboard")
+    with nullcontext(shared) if shared else serving(ROOT / "demo_logs") as address:
         yield address
 
 
