@@ -1,6 +1,6 @@
 /** Loads a view's document and draws it. */
 
-import { keepFocus, refill } from '../lib/dom.js';
+import { fill, keepFocus, refill, rememberFocus } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
@@ -35,6 +35,8 @@ export function createDocumentView(
   let drawn = null;
   /** Shows the analysis card. @type {ReturnType<typeof setTimeout>|undefined} */
   let timer;
+  /** Gives the focus back to what the analysis card replaced. @type {(() => void)|undefined} */
+  let restoreFocus;
   const channel = createLatestChannel(route);
 
   async function load() {
@@ -54,7 +56,8 @@ export function createDocumentView(
     timer = setTimeout(() => {
       if (requested !== session || drawn?.query.session === query.session) return;
       drawn = null;
-      refill(
+      restoreFocus = rememberFocus(element);
+      fill(
         element,
         analysisCard(requested, () => app.open({ v: 'timeline' })),
       );
@@ -64,6 +67,8 @@ export function createDocumentView(
       if (!isWanted()) return;
       drawn = requested;
       app.setState(keepFocus(element, () => draw(answer, requested)));
+      restoreFocus?.();
+      restoreFocus = undefined;
     } catch (error) {
       if (!isWanted()) return;
       isRequested = false;

@@ -76,14 +76,26 @@ export function fill(element, ...children) {
  * @param {() => T} draw
  */
 export function keepFocus(element, draw) {
+  const restore = rememberFocus(element);
+  const result = draw();
+  restore();
+  return result;
+}
+
+/**
+ * The function that gives the focus to the successor, with the same test id, of what has it now in an element; nothing
+ * if it is elsewhere by then, other than on the panel of views.
+ * @param {Element} element
+ */
+export function rememberFocus(element) {
   const active = document.activeElement;
   const id = element.contains(active) ? active?.getAttribute('data-testid') : null;
-  const result = draw();
-  if (id && document.activeElement !== active) {
+  return () => {
+    const isLost = document.activeElement === document.body || document.activeElement?.matches('[role=tabpanel]');
+    if (!id || !isLost) return;
     const candidates = /** @type {HTMLElement[]} */ ([...element.querySelectorAll('[data-testid]')]);
     candidates.find(({ dataset }) => dataset.testid === id)?.focus({ preventScroll: true });
-  }
-  return result;
+  };
 }
 
 /** `fill` that keeps the focus. @param {Element} element @param {...(Child|Child[])} children */

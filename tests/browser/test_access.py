@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 from browser.conftest import session_named
-from browser.driver import Xi
+from browser.driver import HeldRequests, Xi
 from playwright.sync_api import expect
 
 POD = session_named("synthetic_pod_16_hosts")
@@ -202,11 +202,14 @@ def test_controls_keep_the_focus_when_the_view_is_drawn_again(xi: Xi) -> None:
 
 
 def test_swapping_the_compared_sessions_keeps_the_focus(xi: Xi) -> None:
+    """Also if the comparison takes a while, and its button is gone meanwhile."""
     xi.open(LAZY, v="compare", c=DYNAMO)
+    held = HeldRequests(xi.page, "**/data/compare?*")
     xi.page.get_by_test_id("compare-swap").focus()
-    xi.press("Enter")
+    held.press("Enter")
+    xi.page.get_by_test_id("analysing").wait_for()
+    held.release()
     expect(xi.page.get_by_test_id("session-select")).to_have_value(DYNAMO)
-    xi.ready()
     expect(xi.page.get_by_test_id("compare-swap")).to_be_focused()
 
 
