@@ -117,7 +117,7 @@ def test_a_busy_device_has_its_work_or_its_waits() -> None:
     assert table(screen(document))[0][:2] == ["Work by annotation", "share"]
     verdict = document["verdict"] | {"cause": "exposed_collectives"}
     heads, *rows = table(screen(document | {"verdict": verdict}))
-    assert heads == ["Waits and exchanges per step and core", "ms", "share"]
+    assert heads == ["Waits and exchanges per step and core", "time, ms", "share"]
     assert rows[-1] == ["all", "4.91", "100.0 %"]
 
 
@@ -133,7 +133,7 @@ def test_without_devices_it_tells_what_the_host_does() -> None:
     text = screen(document | no_device)
     assert "One step" not in text
     assert "No findings." in text
-    assert table(text)[0] == ["The host, per step", "ms", "share"]
+    assert table(text)[0] == ["The host, per step", "time, ms", "share"]
 
 
 def test_warnings_precede_what_they_limit() -> None:

@@ -167,7 +167,9 @@ def _times_table(kind: NeededTableKind, title: str, rows: Sequence[tuple[str, in
         ]
 
     (last,) = texts([("all", total_ps)])
-    return NeededTable(kind, (title, unit, "share"), lambda n: texts(_limited(rows, n, total_ps)), last)
+    return NeededTable(
+        kind, (title, f"time, {unit}", "share"), lambda n: texts(_limited(rows, n, total_ps)), last
+    )
 
 
 def _work_table(report: Row) -> NeededTable | None:
