@@ -27,11 +27,11 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(params=["chromium", "firefox"])
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
 def copied(
     request: pytest.FixtureRequest, copy: Path, browser: Browser, playwright: Playwright
 ) -> Iterator[Page]:
-    """The copy in a browser. Its test fails on a request or a message."""
+    """The copy in a browser. A request or a message is an error."""
     if request.param == "firefox":
         path = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
         if not path:
