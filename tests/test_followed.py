@@ -149,12 +149,33 @@ def test_a_call_and_a_run_say_which_program_runs_on_which_devices(tmp_path: Path
     rows = {row["kind"]: row["id"] for row in timeline.rows()["rows"]}
     call = timeline.search("name:PjRtComputationClient::ExecuteComputation")["hits"]["event"][0]
     enqueue = timeline.search("name:DoEnqueueProgram")["hits"]["event"][0]
-    events = [timeline.event(call), timeline.event(enqueue), timeline.event_at(rows["modules"], OPS_AT)]
+    events = [
+        timeline.event(call or ""),
+        timeline.event(enqueue or ""),
+        timeline.event_at(rows["modules"], OPS_AT),
+    ]
     for event in events:
         assert [(launch["program"], launch["devices"]) for launch in event["launches"]] == [
             ("SyncTensorsGraph.1", ["vm/TPU:0"])]  # fmt: skip
         assert event["on_device"] is None
     assert timeline.event_at(rows["ops"], OPS_AT)["launches"] == []
+
+
+def test_a_search_finds_the_scopes_of_ops_after_events(tmp_path: Path) -> None:
+    body = [("forward.2", 10), ("loss.3", 3), ("forward.2/mlp.1", 5)]
+    timeline = timeline_of(training(tmp_path, [step(FORWARD, *body)]))
+    found = timeline.search("forward")
+    assert [(row["name"], row["count"], row["scopes"]) for row in found["names"]] == [("forward", 3, 2)]
+    assert found["hits"]["row"] == [ANNOTATIONS, "h0.d0.scopes", "h0.d0.scopes"]
+    assert found["hits"]["event"][1:] == [None, None]
+    assert found["best"] == 1
+    only_scope = timeline.search("mlp")
+    assert (only_scope["count"], only_scope["hits"]["s"], only_scope["hits"]["depth"]) == (
+        1,
+        [OPS_AT + 13],
+        [2],
+    )
+    assert timeline.event_at("h0.d0.scopes", OPS_AT + 13, 2)["on_device"] is not None
 
 
 @pytest.mark.parametrize("name", ["forward", "forward/image_encoder", "FINISH_UPDATE/optimizer_step"])

@@ -90,7 +90,7 @@ def test_stats_are_texts_with_their_type(timeline: Timeline) -> None:
 def test_an_event_belongs_to_the_most_specific_row(timeline: Timeline) -> None:
     for name, row in (("dot.2", "h0.d0.ops"), ("forward", "h0.ann"), ("StepMarker", "h0.t0")):
         hit = timeline.search(f"name:{name}")["hits"]["event"][0]
-        assert timeline.event(hit)["row"] == row
+        assert timeline.event(hit or "")["row"] == row
 
 
 def test_an_op_is_in_the_run_of_its_program(timeline: Timeline) -> None:
@@ -167,7 +167,7 @@ def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
 def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> None:
     hits = timeline.search("end: dot")
     assert hits["count"] == 2 * STEPS
-    event = timeline.event(hits["hits"]["event"][0])
+    event = timeline.event(hits["hits"]["event"][0] or "")
     assert event["name"].startswith("end: dot")
     assert event["row"] in ("h0.t2", "h0.t3")
     assert event["occurrences"]["count"] == STEPS
@@ -215,9 +215,21 @@ def test_search_for_a_whole_name(timeline: Timeline) -> None:
     assert timeline.search("name:thunkexecutor::execute")["count"] == 0
 
 
+def test_a_name_that_is_the_text_comes_first_then_those_that_begin_with_it(timeline: Timeline) -> None:
+    document = timeline.search("ThunkExecutor::Execute")
+    assert [row["name"] for row in document["names"]] == [
+        "ThunkExecutor::Execute", "ThunkExecutor::Execute (wait for completion)"]  # fmt: skip
+    assert [document["names"][n]["name"] for n in document["hits"]["n"]] == [
+        row["name"] for row in document["names"] for _ in range(STEPS)]  # fmt: skip
+    assert (document["best"], document["count"]) == (STEPS, 2 * STEPS)
+    ranked = timeline.search("executor::execute")
+    assert ranked["best"] == ranked["count"] == 2 * STEPS
+    assert ranked["hits"]["s"] == sorted(ranked["hits"]["s"])
+
+
 def test_search_in_selected_rows(timeline: Timeline) -> None:
     assert timeline.search("dot", ["h0.t3"])["names"] == [
-        {"name": "dot.2", "class": "other", "count": STEPS, "total_ps": STEPS * 2 * MS}
+        {"name": "dot.2", "class": "other", "count": STEPS, "scopes": 0, "total_ps": STEPS * 2 * MS}
     ]
     assert set(timeline.search("forward", ["h0.ann", "h0.t0"])["hits"]["row"]) == {"h0.ann", "h0.t0"}
 

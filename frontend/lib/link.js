@@ -26,7 +26,7 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [hs] Hosts: chosen host
  * @property {string} [hm] Hosts: quantity of the heat map
  * @property {string} [dd] Device: device, host, or `all`
- * @property {string} [an] Device: annotation
+ * @property {string} [an] Device: annotation; Timeline: the followed one
  * @property {string} [op] Device: op
  * @property {string} [pk] Device: peaks of the hardware
  */

@@ -2156,8 +2156,10 @@ export interface NameOfHits {
   class: ClassName | null;
   /** Name of the events. */
   name: string;
-  /** Number of events. */
+  /** Number of events and scopes. */
   count: number;
+  /** Number of scopes of device ops among them. */
+  scopes: number;
   /** Sum of their durations. */
   total_ps: number;
 }
@@ -2890,22 +2892,24 @@ export interface Saving {
   then_ps: number;
 }
 
-/** `data/search`: the events whose name contains a text. */
+/** `data/search`: the events and the scopes of device ops whose name contains a text. */
 export interface SearchAnswer {
-  /** Number of events. */
+  /** Number of events and scopes. */
   count: number;
+  /** Number of the first hits that match equally well: their name is the text, else begins with or contains it. */
+  best: number;
   /** Whether `hits` leaves events out. */
   truncated: boolean;
-  /** The names; most time first. */
+  /** The names; those that are the text first, then those that begin with it, each with most time first. */
   names: NameOfHits[];
   /** The first 1,000 events. */
   hits: SearchHits;
 }
 
-/** Events that a search finds, as columns, by start. */
+/** Events and scopes that a search finds, as columns: those with the best match first, among them events first, then by start. */
 export interface SearchHits {
-  /** Ids of the events. */
-  event: string[];
+  /** Ids of the events; `null` for scopes. */
+  event: (string | null)[];
   /** Ids of their rows. */
   row: string[];
   /** Indices of their lanes. */

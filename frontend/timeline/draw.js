@@ -116,6 +116,20 @@ export function penOn(canvas, width, height, palette) {
   const fits = (text, space) => textWidth(text) <= space - TEXT_INSET_PX - TEXT_MARGIN_PX;
 
   /**
+   * Draws inside rectangles.
+   * @param {{x: number, y: number, w: number, h: number}[]} boxes
+   * @param {() => void} draw
+   */
+  function clippedTo(boxes, draw) {
+    context.save();
+    context.beginPath();
+    for (const { x, y, w, h } of boxes) context.rect(x, y, w, h);
+    context.clip();
+    draw();
+    context.restore();
+  }
+
+  /**
    * Draws inside a rectangle.
    * @param {number} x
    * @param {number} y
@@ -123,14 +137,7 @@ export function penOn(canvas, width, height, palette) {
    * @param {number} h
    * @param {() => void} draw
    */
-  function clipped(x, y, w, h, draw) {
-    context.save();
-    context.beginPath();
-    context.rect(x, y, w, h);
-    context.clip();
-    draw();
-    context.restore();
-  }
+  const clipped = (x, y, w, h, draw) => clippedTo([{ x, y, w, h }], draw);
 
   /**
    * @param {number} x
@@ -230,6 +237,7 @@ export function penOn(canvas, width, height, palette) {
     fitText,
     fits,
     clipped,
+    clippedTo,
     drawSlice,
     outline,
   };

@@ -13,6 +13,7 @@ import { penOn } from './draw.js';
 import { strengthOf } from './legend.js';
 import { keyOf, laneId, laneText, phaseTones } from './slice-style.js';
 import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
+import { followed } from './follow.js';
 import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -212,8 +213,12 @@ export function createLanes(model, on) {
       ...(selection ? arrowsOf(selection, flow) : []),
       ...(flows ? waitArrows(delayed, selection?.device ?? '') : []),
     ];
+    const rowKind = session.rows.find(({ id }) => id === selection?.row)?.kind;
+    const follow = detail && selection && followed(detail, selection, frame, model.toDrawn);
     paint(pen, frame, palette, tones, {
       ...state,
+      follow,
+      isFollowed: detail ? Boolean(follow) : rowKind === 'annotations' || rowKind === 'scopes',
       selection,
       waits,
       delayed,
@@ -251,6 +256,8 @@ export function createLanes(model, on) {
         },
         delayed,
         arrows,
+        follow: follow && {
+          pieces: follow.pieces, runs: follow.runs, rows: [...follow.own.keys()].map(({ id }) => id) },
         edges: align && Object.fromEntries(align.edges),
       },
     });

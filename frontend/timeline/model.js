@@ -177,7 +177,8 @@ export function createModel(link, lanesPx) {
               end_ps: Math.min(duration, selection.end_ps),
             }
           : selection;
-      link.set(windowState(), 'replace');
+      const isFollowed = state.detail?.on_device && state.detail.on_device.path === link.state.an;
+      link.set({ ...windowState(), ...(isFollowed ? { an: '' } : {}) }, 'replace');
       set({ selection: inSession, detail: null, piece: null, delayed: null });
       link.set({ sel: selectionText(inSession) }, 'push');
     },

@@ -7,6 +7,7 @@ import { eachCover, eachSlice } from './columns.js';
 import { drawFoldedDevices, drawFoldedThreads } from './paint-folded.js';
 import { drawSteps } from './paint-steps.js';
 import { mix } from '../lib/theme.js';
+import { drawFollowed } from './follow.js';
 import { drawWait } from './paint-waits.js';
 import { FADED, strengthOf } from './legend.js';
 import { lookOf, textsOf } from './slice-style.js';
@@ -32,6 +33,9 @@ import { rulerTicks } from './scale.js';
  * @property {number[]} hits start times of search hits, ps
  * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the vertical line at the pointer
+ * @property {boolean} flows whether arrows and ribbons are drawn
+ * @property {boolean} isFollowed whether the selection is an annotation, which does not select its time
+ * @property {import('./follow.js').Followed|null} follow the selected annotation's own, once it is known
  */
 
 /** Height of the ruler. */
@@ -80,14 +84,17 @@ export function paint(
   scene,
   palette,
   tones,
-  { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, filter, hits, edges, pointer },
+  {
+    selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, filter, hits, edges, pointer, flows,
+    isFollowed, follow,
+  },
 ) {
   const { context, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawArea, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
   const lanes = visibleLanes(scene);
   const { step, ticks } = rulerTicks(scale, scale.psPerPx < FINE_PS_PER_PX ? TICK_PX.fine : TICK_PX.coarse);
-  const span = preview ?? selection;
+  const span = preview ?? (isFollowed ? null : selection);
   /** @type {Map<Lane, {text: string, y: number}[]>} */
   const stepTicks = new Map();
   /** @type {Map<import('../lib/theme.js').Tone, import('../lib/theme.js').Tone>} */
@@ -126,6 +133,9 @@ export function paint(
         box(palette.sel, Math.round(scale.x(ps)) - 0.75, top - 2, 1.5, height);
         if (preview || selection?.kind === 'window') box(palette.sel, Math.round(scale.x(ps)) - 2.5, top + 4, 5, 14);
       }
+    }
+    if (follow && selection && !preview) {
+      drawFollowed(pen, scene, palette, tones, follow, { selection, ribbons: flows, drawLane });
     }
     delayed.filter(isVisible).forEach((bar) => drawWait(pen, scene, palette, bar, true));
     partners.forEach((partner) => drawOutline(partner, 1.5, palette.sel));

@@ -52,6 +52,8 @@ export function createPanelActions(app, model, parts) {
       back: gaps.back,
       select: (summary) => model.select(eventSelection(summary)),
       frameSelection: navigation.frameSelection,
+      showSpan: model.bringGapIntoView,
+      openView: app.open,
       showTable: parts.showTable,
       closeTable: parts.showPanel,
       revealRow: navigation.revealRow,
@@ -105,6 +107,7 @@ export function createPanelActions(app, model, parts) {
         if (state.selection?.kind === 'event') {
           const selection = { ...eventSelection(detail), row: detail.row || state.selection.row };
           parts.completeSelection({ detail, selection });
+          if (detail.on_device?.devices.length) link.set({ an: detail.on_device.path }, 'replace');
         }
       },
     },

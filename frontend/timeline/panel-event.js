@@ -5,6 +5,7 @@ import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { count, instantText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
+import { annotationWork, launchesOf } from './panel-annotation.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
 /** @typedef {import('../lib/routes').EventDetails} EventDetails */
@@ -39,7 +40,9 @@ export function eventContent(detail, act, hosts) {
     ['Duration', time(duration_ps)],
     ['Own time', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
+    [className ? 'Launches' : 'Launched by', detail.launches.length > 0 && h('p', null, launchesOf(detail, act))],
   ];
+  const [words, pieces] = detail.on_device ? annotationWork(detail, detail.on_device, act) : [];
   return {
     title: name,
     tags: className ? [LABELS[className]] : [],
@@ -55,14 +58,17 @@ export function eventContent(detail, act, hosts) {
       h(
         'section',
         null,
+        words,
         h(
           'dl',
           { class: 'facts' },
-          facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : [])),
+          (words ? facts.filter(([head]) => head === 'Path') : facts).flatMap(([head, value]) =>
+            value ? [h('dt', null, head), h('dd', null, value)] : [],
+          ),
         ),
         occurrences(detail, act),
       ),
-      h('section', null, hosts, flows(detail, act), stats(detail)),
+      h('section', null, hosts, pieces, words ? null : [flows(detail, act), stats(detail)]),
     ),
   };
 }

@@ -19,6 +19,8 @@ import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/
  *   opened; null without such a gap
  * @property {(summary: EventSummary) => void} select selects an event and leaves the window unchanged
  * @property {() => void} frameSelection
+ * @property {(span: import('./scale.js').Span) => void} showSpan brings a span into view
+ * @property {import('../frame/app.js').App['open']} openView opens a view
  * @property {() => void} showTable shows the window as a table
  * @property {() => void} closeTable returns from the table to the selection
  * @property {(row: string) => void} revealRow brings a row into view

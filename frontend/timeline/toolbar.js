@@ -3,14 +3,17 @@
  * session.
  */
 
-import { h, fill, button } from '../lib/dom.js';
+import { h, fill, button, onKeys } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { createLatestChannel } from '../lib/api.js';
+import { countColumn, table, textColumn } from '../lib/table.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/routes').SearchAnswer} SearchAnswer */
 
 const TYPING_MS = 150;
+/** Of more names, only these are listed. */
+const MAX_NAMES = 100;
 
 /**
  * @param {object} on
@@ -29,12 +32,13 @@ const TYPING_MS = 150;
 export function createToolbar(on) {
   const input = h('input', {
     type: 'search',
-    placeholder: 'Search events',
-    'aria-label': 'Search events',
+    placeholder: 'Search events and scopes',
+    'aria-label': 'Search events and scopes; the down arrow leads to the names that are found',
     'data-testid': 'timeline-search',
     spellcheck: 'false',
   });
   const searchCount = h('span', { class: 'secondary small numeric', 'data-testid': 'search-count' });
+  const list = h('div', { class: 'menu', 'data-testid': 'search-names' });
   const flows = button('Flows', on.flows, {
     'data-testid': 'flows-toggle',
     title: 'Arrows from and to the selected event',
@@ -91,7 +95,24 @@ export function createToolbar(on) {
     searchCount.title = answer ? hitsNote(answer) : '';
     const announcement = answer ? `${hitIndex < 0 ? `${plural(total, 'event')} found` : position}.` : '';
     on.showHits(answer?.hits.s ?? [], text, `${announcement} ${searchCount.title}`.trim());
+    fill(list, answer && answer.names.length > 1 ? namesTable(answer.names) : null);
   }
+
+  /** @param {SearchAnswer['names']} items */
+  const namesTable = (items) =>
+    table({
+      label: 'Names',
+      items: items.slice(0, MAX_NAMES),
+      select({ name }) {
+        search(`name:${name}`);
+        void goToHit(1);
+      },
+      columns: [
+        textColumn('Name', 'name'),
+        countColumn('Events', (item) => item.count - item.scopes || null),
+        countColumn('Scopes', (item) => item.scopes || null),
+      ],
+    });
 
   async function fetchHits() {
     try {
@@ -146,10 +167,11 @@ export function createToolbar(on) {
     if (!hits || !names || !hitCount) return;
     if (hitIndex >= 0) hitIndex = (hitIndex + by + hitCount) % hitCount;
     else {
-      // The first step leads to the first hit from `on.from()` on, or to the last one before it.
-      const firstAfter = hits.s.findIndex((start) => start >= on.from());
-      const boundary = firstAfter < 0 ? hitCount : firstAfter;
-      hitIndex = ((by > 0 ? boundary : boundary - 1) + hitCount) % hitCount;
+      // The first step leads to the first of the best hits from `on.from()` on, or to the last one before it.
+      const best = answer?.best ?? hitCount;
+      const firstAfter = hits.s.slice(0, best).findIndex((start) => start >= on.from());
+      const boundary = firstAfter < 0 ? best : firstAfter;
+      hitIndex = ((by > 0 ? boundary % best : boundary - 1) + hitCount) % hitCount;
     }
     show();
     on.hit({
@@ -165,8 +187,11 @@ export function createToolbar(on) {
   }
 
   input.addEventListener('input', () => search(input.value));
+  onKeys(list, '*', { Escape: () => input.focus() });
   for (const field of [input, time]) {
     field.addEventListener('keydown', (event) => {
+      const row = /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'));
+      if (field === input && event.key === 'ArrowDown' && row) row.focus();
       const enter = event.key === 'Enter';
       if (!enter && event.key !== 'Escape') return;
       const digits = time.value.replace(/\s|ms/g, '').replace(',', '.');
@@ -188,7 +213,7 @@ export function createToolbar(on) {
     element: h(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      h('span', { class: 'field' }, input, searchCount, h('kbd', null, '/')),
+      h('span', { class: 'field search' }, input, searchCount, h('kbd', null, '/'), list),
       gaps,
       align,
       flows,

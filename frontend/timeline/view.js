@@ -364,6 +364,8 @@ export function timelineView(app) {
     if (requested !== session) return;
     session = { ...requested, rows };
     openRows(true);
+    // An annotation can be followed now.
+    if (state.selection?.kind === 'event') showPanel();
   }
 
   function applyLink() {
@@ -380,6 +382,15 @@ export function timelineView(app) {
       [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
     const device = state.selection?.kind === 'gap' ? state.selection.device : openedDevice;
     if (device && lanes.grouped) lanes.revealGap(device);
+    if (link.state.an && !link.state.sel) void followPath(link.state.an);
+  }
+
+  /** Selects the first annotation of a path from the window's start on. @param {string} annotation */
+  async function followPath(annotation) {
+    const isCurrent = model.trackSelection();
+    const query = { session: name(), annotation, start_ps: state.window.start_ps };
+    const event = await get('event', query).catch(() => null);
+    if (isCurrent() && event) open(event);
   }
 
   return {

@@ -51,7 +51,11 @@ class TimelineRoutes:
         return self._sessions.hosts_for(arguments, rows).timeline.view(start, end, px, rows)
 
     def event(self, arguments: Arguments) -> EventDetails:
-        """One event, by its id or by row, start and depth."""
+        """One event, by its id, by row, start and depth, or the first `annotation` of a path from `start_ps` on."""
+        path = arguments.optional_text("annotation")
+        if path is not None:
+            timeline = self._sessions.hosts_for(arguments).timeline
+            return timeline.event_of_annotation(path, arguments.integer("start_ps"))
         event = arguments.optional_text("event")
         if event is not None:
             return self._sessions.hosts_for(arguments, [event]).timeline.event(event)

@@ -274,16 +274,19 @@ class NameOfHits(EventClass):
     name: str
     """Name of the events."""
     count: int
-    """Number of events."""
+    """Number of events and scopes."""
+    scopes: int
+    """Number of scopes of device ops among them."""
     total_ps: int
     """Sum of their durations."""
 
 
 class SearchHits(TypedDict):
-    """Events that a search finds, as columns, by start."""
+    """Events and scopes that a search finds, as columns: those with the best match first, among them events first, then
+    by start."""
 
-    event: list[str]
-    """Ids of the events."""
+    event: list[str | None]
+    """Ids of the events; `null` for scopes."""
     row: list[str]
     """Ids of their rows."""
     depth: list[int]
@@ -297,14 +300,16 @@ class SearchHits(TypedDict):
 
 
 class SearchAnswer(TypedDict):
-    """`data/search`: the events whose name contains a text."""
+    """`data/search`: the events and the scopes of device ops whose name contains a text."""
 
     count: int
-    """Number of events."""
+    """Number of events and scopes."""
+    best: int
+    """Number of the first hits that match equally well: their name is the text, else begins with or contains it."""
     truncated: bool
     """Whether `hits` leaves events out."""
     names: list[NameOfHits]
-    """The names; most time first."""
+    """The names; those that are the text first, then those that begin with it, each with most time first."""
     hits: SearchHits
     """The first 1,000 events."""
 

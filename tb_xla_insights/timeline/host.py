@@ -49,5 +49,6 @@ class HostTimeline:
                 if track.head.kind == "ops" and device in scopes:
                     tracks.append(scopes[device])
             self.tracks = {track.head.id: track for track in tracks}
+            self.searchable.scopes = [track for track in more if track.head.kind == "scopes"]
             self._rows.has_all = True
             prepare(more, self._duration_ps)

@@ -22,16 +22,20 @@ if TYPE_CHECKING:
 
 _MAX_HITS = 1000
 _EXACT = "name:"
+_IS, _BEGINS, _CONTAINS, _NO_MATCH = range(4)
+"""How a name matches a query, the best way first."""
 
 
 def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> SearchAnswer:
-    """Finds the events of these hosts whose name contains the query, ignoring case, or after `name:` equals it.
+    """Finds the events of these hosts whose name contains the query, ignoring case, or after `name:` equals it; and the
+    scopes of device ops. Names that equal the query come first, then those that begin with it; events come before
+    scopes.
 
     Long names, which include an op's operands, are searched only on hosts where no displayed name matches. Each event
     is found once, in its home row; with `rows`, in each of those rows. Events that threads do not show are found only
     by the start of their names: a search for an op should not find the end of the op.
     """
-    results = _Results()
+    results = _Results(query)
     for host in hosts if query else []:
         host.find(query, rows, results)
     return results.as_json()
@@ -43,6 +47,8 @@ class Searchable:
 
     def __init__(self, host: HostRows) -> None:
         self.host = host
+        self.scopes: list[Track] = []
+        """The rows of scopes, which are computed later."""
         names, metadata = host.names, host.trace.metadata
         is_hidden = np.zeros(len(names.texts) + 1, np.bool_)
         is_hidden[names.of_metadata[host.hidden]] = True
@@ -56,17 +62,40 @@ class Searchable:
 
     def find(self, query: str, rows: Sequence[Track] | None, results: _Results) -> None:
         """Adds the events that match the query to the results; see the function `find`."""
-        host, trace, match = self.host, self.host.trace, _match(query)
-        matches_anywhere = np.array([match(*text) for text in self.texts], np.bool_)
-        matches_start = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
-        is_shown_match = matches_anywhere & ~self.hidden_names
-        is_hidden_match = matches_start & self.hidden_names
+        host, rank = self.host, _rank(query)
+        rank_of_name = np.array([rank(*text) for text in self.texts], np.int8)
+        rank_of_name[self.hidden_names & (rank_of_name == _CONTAINS)] = _NO_MATCH
         has_long_match = np.zeros(len(host.hidden), np.bool_)
-        if not is_shown_match.any():
-            has_long_match[[index for index, text in self.long_names.items() if match(*text)]] = True
-        if not (is_shown_match.any() or is_hidden_match.any() or has_long_match.any()):
-            return
-        sums = _Sums(len(matches_anywhere))
+        scopes = {text for track in self.scopes for text in track.texts}
+        has_shown_match = ((rank_of_name < _NO_MATCH) & ~self.hidden_names).any()
+        if not has_shown_match and all(rank(text, text.lower()) == _NO_MATCH for text in scopes):
+            long_matches = [index for index, text in self.long_names.items() if rank(*text) < _NO_MATCH]
+            has_long_match[long_matches] = True
+        sums = _Sums(len(rank_of_name))
+        for value in range(_NO_MATCH):
+            is_match = rank_of_name == value
+            is_long_match = has_long_match if value == _CONTAINS else np.zeros_like(has_long_match)
+            if is_match.any() or is_long_match.any():
+                self._find_ranked(value, is_match, is_long_match, rows, sums, results)
+        for name in np.flatnonzero(sums.count).tolist():
+            label, class_index = host.names.texts[name], int(sums.class_index[name])
+            results.add_name(label, class_index, int(sums.count[name]), int(sums.total_ps[name]))
+        for track in self.scopes:
+            if rows is None or track in rows:
+                _find_scopes(track, rank, results)
+
+    def _find_ranked(
+        self,
+        rank: int,
+        is_match: NDArray[np.bool_],
+        has_long_match: NDArray[np.bool_],
+        rows: Sequence[Track] | None,
+        sums: _Sums,
+        results: _Results,
+    ) -> None:
+        """Adds the events whose names, or the long names of their metadata, match in one way."""
+        host, trace = self.host, self.host.trace
+        is_shown_match, is_hidden_match = is_match & ~self.hidden_names, is_match & self.hidden_names
         for index, track in enumerate(host.tracks):
             if track.head.kind in ("steps", "classes") or (rows is not None and track not in rows):
                 continue
@@ -80,15 +109,20 @@ class Searchable:
                     *columns, trace.metadata_index, *masks, host.home, home_row, _MAX_HITS, *arrays
                 )
                 start = lane.start[hits]
-                results.add(track, depth, start, lane.end[hits] - start, lane.event[hits], lane.name[hits])
+                results.add(
+                    rank, track, depth, start, lane.end[hits] - start, lane.event[hits], lane.name[hits]
+                )
             if is_hidden_match.any() and track.line is not None and track.head.kind == "thread":
-                self._find_hidden(track, track.line, is_hidden_match, sums, results)
-        for name in np.flatnonzero(sums.count).tolist():
-            label, class_index = host.names.texts[name], int(sums.class_index[name])
-            results.add_name(label, class_index, int(sums.count[name]), int(sums.total_ps[name]))
+                self._find_hidden(rank, track, track.line, is_hidden_match, sums, results)
 
     def _find_hidden(
-        self, track: Track, line: int, searched_names: NDArray[np.bool_], sums: _Sums, results: _Results
+        self,
+        rank: int,
+        track: Track,
+        line: int,
+        searched_names: NDArray[np.bool_],
+        sums: _Sums,
+        results: _Results,
     ) -> None:
         """Searches the events that a thread's row does not show, in the trace, by their metadata instead of names."""
         host, trace = self.host, self.host.trace
@@ -111,7 +145,23 @@ class Searchable:
         sums.class_index[name_of_metadata[is_searched]] = OTHER
         event = event[hits]
         name = name_of_metadata[trace.metadata_index[event]]
-        results.add(track, 0, trace.start_ps[event], trace.duration_ps[event], event, name)
+        results.add(rank, track, 0, trace.start_ps[event], trace.duration_ps[event], event, name)
+
+
+def _find_scopes(track: Track, rank: Callable[[str, str], int], results: _Results) -> None:
+    """Searches a row of scopes, whose slices are no events."""
+    rank_of_name = np.array([*(rank(text, text.lower()) for text in track.texts), _NO_MATCH], np.int8)
+    for depth, lane in enumerate(track.lanes):
+        ranks, duration = rank_of_name[lane.name], lane.end - lane.start
+        for value in np.unique(ranks[(ranks < _NO_MATCH) & (lane.name >= 0)]).tolist():
+            hits = np.flatnonzero((ranks == value) & (lane.name >= 0))
+            for name, count in zip(*np.unique(lane.name[hits], return_counts=True), strict=True):
+                total_ps = int(duration[hits][lane.name[hits] == name].sum())
+                results.add_name(track.texts[name], -1, int(count), total_ps, int(count))
+            hits = hits[:_MAX_HITS]
+            results.add(
+                value, track, depth, lane.start[hits], duration[hits], lane.event[hits], lane.name[hits]
+            )
 
 
 class _Sums:
@@ -134,38 +184,52 @@ class _Sums:
 class _Results:
     """Collects hits and sums."""
 
-    def __init__(self) -> None:
+    def __init__(self, query: str) -> None:
+        self._rank = _rank(query)
         self.names: dict[str, NameOfHits] = {}
         self.tracks: list[Track] = []
         self.columns: list[NDArray[np.int64]] = []
 
-    def add_name(self, label: str, class_index: int, count: int, total_ps: int) -> None:
+    def add_name(self, label: str, class_index: int, count: int, total_ps: int, scopes: int = 0) -> None:
         class_ = CLASSES[class_index] if class_index >= 0 else None
-        sums = self.names.setdefault(label, {"name": label, "class": class_, "count": 0, "total_ps": 0})
+        sums = self.names.setdefault(
+            label, {"name": label, "class": class_, "count": 0, "scopes": 0, "total_ps": 0}
+        )
         sums["count"] += count
+        sums["scopes"] += scopes
         sums["total_ps"] += total_ps
 
-    def add(self, track: Track, depth: int, start: Int64, duration: Int64, event: Int32, name: Int32) -> None:
-        """Adds events of one lane, in order."""
-        ones = np.ones(len(event), np.int64)
-        self.columns.append(np.stack([start, duration, event, name, ones * depth, ones * len(self.tracks)]))
+    def add(
+        self, rank: int, track: Track, depth: int, start: Int64, duration: Int64, event: Int32, name: Int32
+    ) -> None:
+        """Adds events of one lane, in order. Scopes, which every device repeats, follow events that match as well."""
+        ones, place = np.ones(len(event), np.int64), 2 * rank + (track.head.kind == "scopes")
+        self.columns.append(
+            np.stack([start, duration, event, name, ones * depth, ones * len(self.tracks), ones * place])
+        )
         self.tracks.append(track)
 
     def as_json(self) -> SearchAnswer:
-        names = sorted(self.names.values(), key=lambda sums: (-sums["total_ps"], sums["name"]))
+        def order_of(sums: NameOfHits) -> tuple[int, int, str]:
+            name = sums["name"]
+            return self._rank(name, name.lower()), -sums["total_ps"], name
+
+        names = sorted(self.names.values(), key=order_of)
         index_of_name = {sums["name"]: index for index, sums in enumerate(names)}
-        hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((6, 0), np.int64)
-        order = np.lexsort((hits[4], hits[5], hits[0]))[:_MAX_HITS]
-        start, duration, event, name, depth, number = hits[:, order].tolist()
+        hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((7, 0), np.int64)
+        order = np.lexsort((hits[4], hits[5], hits[0], hits[6]))[:_MAX_HITS]
+        start, duration, event, name, depth, number, place = hits[:, order].tolist()
         tracks = [self.tracks[i] for i in number]
         count = sum(sums["count"] for sums in names)
         return {
             "count": count,
             "truncated": count > len(start),
+            "best": place.count(place[0]) if place else 0,
             "names": names,
             "hits": {
                 "event": [
-                    str(EventId(track.host_number, row)) for track, row in zip(tracks, event, strict=True)
+                    str(EventId(track.host_number, row)) if row >= 0 else None
+                    for track, row in zip(tracks, event, strict=True)
                 ],
                 "row": [track.head.id for track in tracks],
                 "depth": depth,
@@ -176,14 +240,20 @@ class _Results:
         }
 
 
-def _match(query: str) -> Callable[..., bool]:
-    """The predicate of a query: whether a text, given unchanged and in lower case, contains the query or with `begins`
-    begins with it; after `name:`, whether the text or its shortened form is the query."""
+def _rank(query: str) -> Callable[[str, str], int]:
+    """How a text, given unchanged and in lower case, matches a query; after `name:`, the text or its shortened form is
+    the query, or does not match."""
     if query.startswith(_EXACT):
         name = query.removeprefix(_EXACT)
-        return lambda text, lower, begins=False: name in (text, shorten_name(text))  # noqa: ARG005
+        return lambda text, lower: _IS if name in (text, shorten_name(text)) else _NO_MATCH  # noqa: ARG005
     query = query.lower()
-    return lambda text, lower, begins=False: lower.startswith(query) if begins else query in lower  # noqa: ARG005
+
+    def rank(_: str, lower: str) -> int:
+        if lower.startswith(query):
+            return _IS if lower == query else _BEGINS
+        return _CONTAINS if query in lower else _NO_MATCH
+
+    return rank
 
 
 def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tuple[int, list[RowEvent]]:

@@ -106,6 +106,21 @@ class Timeline:
         row_event = self._event_at(row_id, start_ps, depth)
         return self.hosts[row_event.track.host_number].details.full(row_event)
 
+    def event_of_annotation(self, path: str, start_ps: int) -> EventDetails:
+        """The details of the first annotation of a path that does not end before an instant, or else of the first."""
+        for host in self.hosts.values():
+            annotations = host_annotations(host.trace)
+            if path not in annotations.path_texts:
+                continue
+            rows = annotations.row[annotations.path == annotations.path_texts.index(path)]
+            later = rows[host.trace.end_ps[rows] >= start_ps]
+            row_event = host.details.find(int((later if len(later) else rows)[0]))
+            if row_event is not None:
+                return host.details.full(row_event)
+        raise InputError(
+            f"{self._session.path}: no annotation {path} in this session; select one in the timeline"
+        )
+
     def annotation_at(self, row_id: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
         """The annotation of an event in a row of annotations, scopes or steps: `path` (None: no annotation), `step`
         (index over all hosts' steps, None: unknown) and `device` (None: unknown)."""

@@ -7,6 +7,7 @@ import json
 import pytest
 from browser.conftest import session_named
 from browser.driver import LABELS_WIDTH, HeldRequests, Xi
+from browser.tables import column
 from playwright.sync_api import Page, expect
 
 MS = 10**9
@@ -292,3 +293,24 @@ def test_moving_by_keys(xi: Xi, case_study: str, page: Page) -> None:
     check_a_text_that_is_no_time_is_reported_and_can_be_corrected(xi, page, case_study)
     check_search_steps_through_its_hits(xi, page, case_study)
     check_a_link_copied_right_after_zooming_has_the_window(xi, page, case_study)
+
+
+def test_the_names_that_a_search_finds_are_a_list(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study)
+    page.wait_for_function("xi.drawn.rows.some((row) => row.kind === 'scopes')")
+    xi.press("/")
+    page.keyboard.type("TPUExecute")
+    names = page.get_by_test_id("search-names")
+    expect(column(names, "Name").first).to_have_text("TPUExecute")
+    page.keyboard.press("Enter")
+    xi.idle()
+    assert xi.drawn("selection")["name"] == "TPUExecute"
+    page.get_by_test_id("timeline-search").fill("encoder")
+    expect(column(names, "Name")).to_have_text(["image_encoder", "text_encoder"])
+    assert all(int(text) > 0 for text in column(names, "Scopes").all_text_contents())
+    page.get_by_test_id("timeline-search").press("ArrowDown")
+    xi.press("ArrowDown")
+    xi.press("Enter")
+    assert xi.link()["q"] == "name:text_encoder"
+    assert xi.drawn("selection")["name"] == "text_encoder"
+    assert xi.drawn("selection")["row"] == "h0.ann"

@@ -34,7 +34,7 @@ ANY_NAME = AllowedHosts(("*",))
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "session": ("session", "hosts", "seen"),
     "timeline": ("session", "start_ps", "end_ps", "px", "rows"),
-    "event": ("session", "event", "row", "start_ps", "depth"),
+    "event": ("session", "event", "row", "start_ps", "depth", "annotation"),
     "neighbor": ("session", "row", "depth", "start_ps", "direction"),
     "search": ("session", "q", "rows"),
     "window": ("session", "start_ps", "end_ps", "device"),
