@@ -20,6 +20,8 @@ import { lookOf } from './slice-style.js';
 
 /** Ribbons keep this share of the annotation's colour. */
 const RIBBON_ALPHA = 0.34;
+/** Narrower pieces would be all outline. */
+const MIN_OUTLINED_PX = 4;
 /** How far a ribbon to a piece outside of the window leads beyond the border, px. */
 const BEYOND_PX = 60;
 
@@ -92,7 +94,8 @@ export function drawFollowed(pen, scene, palette, tones, follow, { selection, ri
     clippedTo(boxes, () => drawLane(lane));
     const isTarget = lane.row.kind === target?.row.kind && lane.depth === target.depth;
     const isOutlined = lane.row.kind === 'modules' || isTarget;
-    if (isOutlined) boxes.forEach(({ x, w }) => outline(palette.sel, 1.5, x, y, w, lane.h));
+    const outlined = isOutlined ? boxes.filter(({ w }) => w >= MIN_OUTLINED_PX) : [];
+    outlined.forEach(({ x, w }) => outline(palette.sel, 1.5, x, y, w, lane.h));
   }
   if (!target) return;
   const y1 = laneTop(scene, target);

@@ -200,9 +200,7 @@ class Followed:
             found.event: found
             for track in self._host.tracks
             if track.head.kind == "ops" and track.head.device == device.id
-            for found in track.find_events(
-                [int(device.ops.row[piece.longest]) for piece in pieces if piece.longest >= 0]
-            )
+            for found in track.find_events([int(device.ops.row[piece.longest]) for piece in pieces])
         }
         place = where or f"on {device.name}"
         begins, ends = ("They begin", "end") if count > 1 else ("It begins", "ends")
@@ -233,7 +231,7 @@ class Followed:
     def _piece(self, number: int, piece: WorkPiece, rows: dict[int, RowEvent]) -> DevicePiece:
         trace, ops = self._trace, find_ops(self._trace)
         named, inferred = ops.words[DIRECT], ops.words[RECOVERED]
-        longest = rows.get(int(trace.devices[number].ops.row[piece.longest])) if piece.longest >= 0 else None
+        longest = rows.get(int(trace.devices[number].ops.row[piece.longest]))
         return {
             "start_ps": piece.start_ps,
             "end_ps": piece.end_ps,
@@ -247,7 +245,5 @@ class Followed:
             if not piece.direct_ps
             else f"{named} {units.share(piece.direct_ps / piece.device_ps)}, {inferred}",
             "longest": None if longest is None else self._summary(longest),
-            "source": op_source(ops, int(ops.devices[number].key[piece.longest]))
-            if piece.longest >= 0
-            else "",
+            "source": op_source(ops, int(ops.devices[number].key[piece.longest])),
         }

@@ -36,7 +36,7 @@ class Traced:
 class WorkPiece:
     """Ops of an annotation that no other op interrupts, or several such `count` pieces: their run (index into
     Launches.runs), first start and last end, own time and the part of it in ops that are named directly, number of ops,
-    and the longest one (index into the device's ops, -1: it starts in an earlier piece)."""
+    and the longest one (index into the device's ops)."""
 
     run: int
     start_ps: int
@@ -141,15 +141,18 @@ def _pieces(segments: PhaseSegments, op: NDArray[np.intp], op_start: Int64, own_
     begin = np.searchsorted(np.flatnonzero(is_inside), first)
     order = np.argsort(inside.start_ps[begin], kind="stable")
     start = inside.start_ps[begin][order]
-    end = np.maximum.accumulate(np.maximum.reduceat(inside.end_ps, begin)[order])
+    end = np.maximum.reduceat(inside.end_ps, begin)[order]
     time = np.add.reduceat(inside.time_ps, begin)[order]
     direct = np.add.reduceat(np.where(inside.phase == DIRECT, inside.time_ps, 0), begin)[order]
     # Ops are of the piece that they start in, or that begins with a later part of them.
-    piece_of_op = np.minimum(np.searchsorted(end, op_start, "right"), len(start) - 1)
-    bundle_of_piece = _bundles(start, end)
+    piece_of_op = np.searchsorted(start, op_start, "right") - 1
+    piece_of_op += (piece_of_op < 0) | (end[piece_of_op] <= op_start)
+    piece_of_op = np.minimum(piece_of_op, len(start) - 1)
+    has_op = np.bincount(piece_of_op, minlength=len(start)) > 0
+    bundle_of_piece = _bundles(start, end, has_op)
     bundle_of_op = bundle_of_piece[piece_of_op]
     by_time = np.lexsort((own_ps, bundle_of_op))
-    longest = np.full(int(bundle_of_piece[-1]) + 1, -1)
+    longest = np.zeros(int(bundle_of_piece[-1]) + 1, np.int64)
     longest[bundle_of_op[by_time]] = op[by_time]  # the last one of a bundle remains
     bounds = np.flatnonzero(np.diff(bundle_of_piece, prepend=-1))
     columns = (
@@ -165,9 +168,11 @@ def _pieces(segments: PhaseSegments, op: NDArray[np.intp], op_start: Int64, own_
     return [WorkPiece(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _bundles(start: Int64, end: Int64) -> Int64:
-    """Per piece, its bundle: of more than MAX_PIECES, only the largest distances separate."""
+def _bundles(start: Int64, end: Int64, has_op: NDArray[np.bool_]) -> Int64:
+    """Per piece, its bundle: of more than MAX_PIECES, only the largest distances separate; a piece that only goes on
+    with an op of the one before is not separate."""
     distance = start[1:] - end[:-1]
     separates = np.ones(len(distance), np.int64)
     separates[np.argsort(-distance, kind="stable")[MAX_PIECES - 1 :]] = 0
+    separates[~has_op[1:]] = 0
     return np.append(np.int64(0), np.cumsum(separates))
