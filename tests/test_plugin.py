@@ -135,7 +135,16 @@ def test_a_session_opens(client: Client) -> None:
     assert ready["state"] == "ready"
     assert ready["changed"] is False
     assert [host["name"] for host in ready["session"]["hosts"]] == ["a", "b"]
-    assert {"environment", "diagnostics", "devices", "phases", "classes", "rows", "strip"} <= set(ready)
+    assert {
+        "environment",
+        "diagnostics",
+        "devices",
+        "phases",
+        "annotations",
+        "classes",
+        "rows",
+        "strip",
+    } <= set(ready)
     assert len(ready["devices"]["host"]) == 2
     assert {row["host"] for row in ready["rows"]} == {"a", "b"}
 

@@ -43,6 +43,7 @@ def test_rows_are_in_drawing_order_with_ids_from_the_file(timeline: Timeline) ->
 def test_annotations_are_at_their_depth_and_phases_in_order(timeline: Timeline) -> None:
     assert names_of(timeline, "h0.ann") == [{"Training_Step"}, {"forward", "loss"}, {"attention"}]
     assert timeline.head()["phases"] == ["forward", "loss"]
+    assert timeline.head()["annotations"] == {"Training_Step": ["forward", "loss"], "forward": ["attention"]}
 
 
 def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:

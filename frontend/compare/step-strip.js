@@ -4,6 +4,7 @@
  * median host.
  */
 
+import { annotationTones, toneColor } from '../lib/annotation-tones.js';
 import { h, percent } from '../lib/dom.js';
 import { LABELS, fillColors } from '../lib/classes.js';
 import { shortProgram, windowLinkState } from '../lib/cards.js';
@@ -14,8 +15,6 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('../lib/routes').DefaultStep} DefaultStep */
 /** @typedef {Pick<import('../lib/routes').StepRun, 'start_ps'|'duration_ps'>} StepInterval */
 
-/** Number of tones for phases. */
-const TONES = 6;
 /** Length of the axis over that of the longer step, so that the line at the step's end is visible. */
 const AXIS_LENGTH_FACTOR = 1.08;
 
@@ -37,9 +36,9 @@ const endOf = ({ start_ps, duration_ps, runs }) =>
 export function stepStrip(sides, open) {
   const length = maximum(sides.map(([, step]) => (step ? endOf(step) - step.start_ps : 1))) * AXIS_LENGTH_FACTOR;
   const unit = unitFor(length);
-  const phases = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
-  const toneOf = (/** @type {string} */ phase) =>
-    1 + Math.floor((phases.indexOf(phase) * TONES) / Math.max(TONES, phases.length));
+  const tones = annotationTones({
+    '': [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))],
+  });
 
   /** @param {string} sessionName @param {DefaultStep} step */
   function lanes(sessionName, step) {
@@ -76,7 +75,7 @@ export function stepStrip(sides, open) {
       ),
       axisLane(
         'annotations',
-        step.phases.map((span) => slice(span, `p${toneOf(span.name)}`, span.name)),
+        step.phases.map((span) => slice(span, toneColor(tones.get(span.name) ?? 0), span.name)),
       ),
       axisLane(
         'host',

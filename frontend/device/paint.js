@@ -15,7 +15,7 @@ import { minimum } from '../lib/totals.js';
  * @property {import('./layout.js').Axes} axes
  * @property {import('./layout.js').Roof} roof
  * @property {string} precision of the peak, such as `bf16`
- * @property {(dot: Dot) => number|undefined} toneOf 0…5; undefined: an annotation without a tone; -1: no annotation
+ * @property {(dot: Dot) => number|undefined} toneOf 0…7; undefined: an annotation without a tone; -1: no annotation
  * @property {(dot: Dot) => boolean} isFaint whether the filters exclude the op
  * @property {string} selectedId @property {string} highlightedId @property {boolean} hasAllLabels
  * @property {{key: string, labels: import('./labels.js').Label[]}} labelCache labels, valid while the
@@ -223,7 +223,7 @@ export function paintRoofline(
         ? { fill: palette.surface2, edge: palette.ink3 }
         : tone < 0
           ? { fill: palette.surface, edge: palette.hatch }
-          : palette.phases[tone];
+          : palette.annotations[tone];
     context.globalAlpha = isFaint(dot) ? 0.14 : 0.92;
     context.beginPath();
     context.arc(dot.x, dot.y, dot.r, 0, 7);

@@ -1,5 +1,6 @@
 /** Rows of ops and annotations from the device document: filtered, and rounded so that printed values add up. */
 
+import { annotationTones } from '../lib/annotation-tones.js';
 import { unitFor } from '../lib/format.js';
 import { outerPath, ownName } from '../lib/path-names.js';
 import { total } from '../lib/totals.js';
@@ -31,10 +32,8 @@ export const BOUND_WORDS = {
  */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
-/** Number of tones for annotations. */
-const TONES = 6;
-/** The tone of a single annotation. */
-const MIDDLE_TONE = 3;
+/** Number of annotations with a tone. */
+const MAX_TONED = 8;
 
 /** @param {DeviceAnswer} document @returns {OpRow[]} in the document's order */
 export function opRows(document) {
@@ -203,17 +202,17 @@ export function passes(row, { an, bound, text = '' }) {
 }
 
 /**
- * Tones of annotations: of the six with most own time, in the order of the tree.
+ * The tones of the annotations with most own time, by path.
  * @param {TreeRow[]} rows
- * @returns {Map<string, number>} path → 0…5
+ * @param {Record<string, string[]>} annotations of the session
+ * @returns {Map<string, number>}
  */
-export function tonesOf(rows) {
+export function tonesOf(rows, annotations) {
   const leaves = rows.filter(({ hasNested, path, ps }) => !hasNested && path !== null && ps > 0);
-  const largest = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, TONES));
-  const toned = leaves.filter((row) => largest.has(row));
-  const toneOf = (/** @type {number} */ rank) =>
-    toned.length > 1 ? Math.round((rank * (TONES - 1)) / (toned.length - 1)) : MIDDLE_TONE;
-  return new Map(toned.map(({ path }, rank) => [String(path), toneOf(rank)]));
+  const largest = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, MAX_TONED));
+  const nameOf = (/** @type {TreeRow} */ { path }) => String(path).split('/').at(-1) ?? '';
+  const tones = annotationTones({ ...annotations, 'on the device': [...largest].map(nameOf) });
+  return new Map(leaves.flatMap((row) => (largest.has(row) ? [[String(row.path), tones.get(nameOf(row)) ?? 0]] : [])));
 }
 
 /** Rounds to four digits, the precision of published peaks. @param {number} value */

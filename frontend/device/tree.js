@@ -1,5 +1,6 @@
 /** The card of device time by annotation: its tree, and a note on ops without FLOP counts. */
 
+import { toneColor } from '../lib/annotation-tones.js';
 import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowLinkState } from '../lib/cards.js';
@@ -31,7 +32,8 @@ const TITLE = 'Device work by annotation';
  */
 export function toneChip(path, tones, hasNested) {
   const tone = path === null ? undefined : tones.get(path);
-  return path === null ? chip('', 'no-annotation') : chip(tone === undefined || hasNested ? 'surface' : `p${tone + 1}`);
+  if (path === null) return chip('', 'no-annotation');
+  return chip(tone === undefined || hasNested ? 'surface' : toneColor(tone));
 }
 
 /** @param {import('../lib/routes').BoundBy} bound */

@@ -273,7 +273,7 @@ export function deviceView(app) {
   function setDocument(next) {
     answer = next;
     [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
-    tones = tonesOf(tree);
+    tones = tonesOf(tree, session.annotations);
     names = annotationNames(next, rows);
   }
 

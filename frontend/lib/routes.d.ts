@@ -218,6 +218,8 @@ export interface ChosenHostsReady {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** By name of an annotation, the names of those directly below it, the longest in total first; at most 24 each. */
+  annotations: Record<string, string[]>;
   /** The classes of host time that the rows show. */
   classes: ClassName[];
   /** The whole session. */
@@ -2342,6 +2344,8 @@ export interface OpenedSession {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** By name of an annotation, the names of those directly below it, the longest in total first; at most 24 each. */
+  annotations: Record<string, string[]>;
   /** The classes of host time that the rows show. */
   classes: ClassName[];
   /** The whole session. */
@@ -2992,6 +2996,8 @@ export interface SessionReady {
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
+  /** By name of an annotation, the names of those directly below it, the longest in total first; at most 24 each. */
+  annotations: Record<string, string[]>;
   /** The classes of host time that the rows show. */
   classes: ClassName[];
   /** The whole session. */

@@ -13,7 +13,7 @@ import { CLASSES } from './classes.js';
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
  * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
  * @property {Tone[]} classes in the order of CLASSES
- * @property {Tone[]} phases six tones
+ * @property {Tone[]} annotations eight tones
  * @property {Tone} run @property {Tone} op @property {Tone} collective of devices
  * @property {string} font family
  * @property {number} fontScale the root font size over 16 px
@@ -73,10 +73,10 @@ export function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   const hatch = read('hatch');
-  const tone = (/** @type {string} */ name) => ({
+  const tone = (/** @type {string} */ name, edgeMix = 'edge-mix') => ({
     fill: read(name),
     on: read(`on-${name.replace('c-', '')}`) || read('dark'),
-    edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100),
+    edge: mix(read(name), read('edge'), parseInt(read(edgeMix)) / 100),
   });
   return {
     bg: read('bg'),
@@ -96,7 +96,7 @@ export function readPalette() {
       const classTone = tone(`c-${name}`);
       return name === 'wait' || name === 'unrecorded' ? { ...classTone, edge: hatch } : classTone;
     }),
-    phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`)),
+    annotations: [1, 2, 3, 4, 5, 6, 7, 8].map((hue) => tone(`a${hue}`, 'a-edge-mix')),
     run: tone('dev'),
     op: tone('dev-2'),
     collective: tone('dev-coll'),

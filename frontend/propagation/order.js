@@ -1,6 +1,7 @@
 /** One step's phases on the host above their runs on a device, connected by ribbons or, if there are many, by phase. */
 
 import { h, onKeys, percent, svg } from '../lib/dom.js';
+import { toneColor } from '../lib/annotation-tones.js';
 import { chip, fillColors, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
@@ -85,7 +86,7 @@ function ribbonPath({ from, to }) {
 /**
  * @param {PropagationAnswer} answer
  * @param {object} on
- * @param {(phase: number) => number} on.tone counts from 1
+ * @param {(phase: number) => number} on.tone
  * @param {(phase: number) => void} on.phase
  * @param {(run: number) => void} on.run called with the index of the run
  * @param {() => void} on.leave called when a piece of a strip loses the focus
@@ -118,7 +119,7 @@ export function createOrder(answer, on) {
    * @param {() => void} open
    */
   const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, open,
-    phase === null ? {} : fillColors(`p${on.tone(phase)}`), { tabindex: -1 });
+    phase === null ? {} : fillColors(toneColor(on.tone(phase))), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) =>
     piece(
       phase === null ? 'plain' : '',
@@ -168,7 +169,7 @@ export function createOrder(answer, on) {
       'g',
       {
         class: shape.inverted ? 'ribbon inverted' : 'ribbon',
-        style: { '--k': `var(--p${on.tone(Number(strips.device[shape.device].phase))})` },
+        style: { '--k': `var(--${toneColor(on.tone(Number(strips.device[shape.device].phase)))})` },
         onclick: () => on.run(shape.device),
       },
       svg('title', null, device[shape.device].title),
@@ -237,12 +238,12 @@ export function createOrder(answer, on) {
       '',
       legend(
         [
-          ...[...legendTones].slice(0, MAX_LEGEND_PHASES).map(([name, tone]) => [chip(`p${tone}`), name]),
+          ...[...legendTones].slice(0, MAX_LEGEND_PHASES).map(([name, tone]) => [chip(toneColor(tone)), name]),
           ...[
             ['in order', ''],
             ['inverted: runs after a later phase has started', 'inverted'],
             [noPhaseName, 'of-bare'],
-          ].map(([text, className]) => [chip('p2', `ribbon-chip ${className}`), text]),
+          ].map(([text, className]) => [chip('a1', `ribbon-chip ${className}`), text]),
         ],
         { 'aria-hidden': 'true' },
       ),

@@ -11,7 +11,8 @@ import { stepArgument } from '../lib/link.js';
 import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { isWindowOf, windowSelection, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/slice-style.js';
+import { annotationTones, toneColor } from '../lib/annotation-tones.js';
+import { annotationOf } from '../timeline/slice-style.js';
 import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
 import { noOrderCard, orderCard } from './order-card.js';
@@ -60,7 +61,7 @@ export function propagationView(app) {
   let shownSelection;
   /** The link's step and device that the view shows, as JSON. */
   let shownChoices = '';
-  /** Tones of phases, 0 to 5, by name. @type {Map<string, number>} */
+  /** Tones of annotations, by name. @type {Map<string, number>} */
   let tones = new Map();
   /** Names of the annotations that the tables list, by path. @type {Map<string, string>} */
   let names = new Map();
@@ -97,8 +98,8 @@ export function propagationView(app) {
   const stepOf = (/** @type {PropagationAnswer} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
-  /** The tone of a phase or a path, 1 to 6; 0 without one. @param {string} name */
-  const toneOf = (name) => (tones.get(phaseOf(name, tones) ?? '') ?? -1) + 1;
+  /** The tone of a phase or a path; undefined without one. @param {string} name */
+  const toneOf = (name) => tones.get(annotationOf(name, tones) ?? '');
   const pathLink = (/** @type {string|null} */ path) =>
     path
       ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => selectPath(path), { title: path })
@@ -197,7 +198,10 @@ export function propagationView(app) {
         highlight,
         redraw: drawTree,
         app,
-        tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
+        tone(row) {
+          const tone = toneOf(row.path);
+          return tone !== undefined && row.depth ? toneColor(tone) : 'surface-2';
+        },
       }),
       devices > 1 && mode !== 'step_'
         ? h(
@@ -287,7 +291,7 @@ export function propagationView(app) {
     if (!document.phase_rows.device.length) return null;
     if (!document.phases.length) return noOrderCard();
     order = createOrder(document, {
-      tone: (phase) => toneOf(document.phases[phase].name) || (phase % 6) + 1,
+      tone: (phase) => toneOf(document.phases[phase].name) ?? phase % 8,
       run: selectRun,
       phase: (phase) => selectPath(rowOfPhase(phase)?.path),
       leave: () => highlight(null),
@@ -316,7 +320,7 @@ export function propagationView(app) {
     }
     session = ready;
     answer = next;
-    tones = phaseTones(ready.phases);
+    tones = annotationTones(ready.annotations);
     if (next.requested_path) app.link.set({ st: stepOf(next) }, 'replace');
     noteStaleLink(next.stale);
     const selection = selectionValue(sel);

@@ -4,6 +4,7 @@ import { clamp } from '../lib/axis.js';
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
+import { annotationTones } from '../lib/annotation-tones.js';
 import { shortNames } from '../lib/host-names.js';
 import { shiftText } from './align.js';
 import { createScale, isLowWindow } from './scale.js';
@@ -11,7 +12,7 @@ import { fixedHeight, foldsText, layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER_PX } from './paint.js';
 import { penOn } from './draw.js';
 import { strengthOf } from './legend.js';
-import { keyOf, laneId, laneText, phaseTones } from './slice-style.js';
+import { keyOf, laneId, laneText } from './slice-style.js';
 import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
 import { followed } from './follow.js';
 import { waitArrows, waitTexts } from './waits.js';
@@ -336,7 +337,7 @@ export function createLanes(model, on) {
     open(next, more = false) {
       session = next;
       model.setRows(next.rows);
-      tones = phaseTones(next.phases);
+      tones = annotationTones(next.annotations);
       if (!more) element.scrollTop = 0;
       if (!next.devices.some(({ id }) => id === focusDevice)) focusDevice = null;
       updateLayout();

@@ -1,11 +1,12 @@
-/** The legend: chips of the session's classes and phases, which filter what the lanes show. */
+/** The legend: chips of the session's classes and annotations, which filter what the lanes show. */
 
 import { h, fill, button } from '../lib/dom.js';
+import { annotationTones, toneColor } from '../lib/annotation-tones.js';
 import { LABELS, chip, classChip } from '../lib/classes.js';
 import { listItems, listText } from '../lib/link.js';
 
 /**
- * What the legend filters, by keys: a class, or a phase after a slash. The others are faded beside `only`.
+ * What the legend filters, by keys: a class, or an annotation after a slash. The others are faded beside `only`.
  * @typedef {{only: string, hidden: Set<string>}} Filter
  */
 
@@ -80,10 +81,10 @@ export function createLegend(model, announce) {
   function draw() {
     const focused = /** @type {HTMLElement|null} */ (document.activeElement)?.dataset.key;
     const keys = [...entries.keys()];
-    const firstPhase = keys.find((key) => key.startsWith('/'));
+    const firstAnnotation = keys.find((key) => key.startsWith('/'));
     const chips = keys.map(chipOf);
     const heads = [h('span', { class: 'muted' }, 'host'), h('span', { class: 'muted' }, 'your annotations')];
-    fill(line, heads[0], keys.flatMap((key, at) => (key === firstPhase ? [heads[1], chips[at]] : chips[at])));
+    fill(line, heads[0], keys.flatMap((key, at) => (key === firstAnnotation ? [heads[1], chips[at]] : chips[at])));
     more.hidden = false;
     const beyond = chips.filter(({ offsetTop }) => offsetTop > heads[0].offsetTop + 8);
     more.hidden = !beyond.length;
@@ -96,11 +97,13 @@ export function createLegend(model, announce) {
   model.on((changed) => { if (changed.has('filter')) draw(); });
   return {
     element,
-    /** @param {import('../lib/types').Ready} session @param {Map<string, number>} tones of phases */
-    open({ classes }, tones) {
+    /** @param {import('../lib/types').Ready} session */
+    open({ classes, annotations }) {
       entries.clear();
       for (const name of classes) entries.set(name, { label: LABELS[name], sample: classChip(name) || null });
-      for (const [name, tone] of tones) entries.set(`/${name}`, { label: name, sample: chip(`p${tone + 1}`) });
+      for (const [name, tone] of annotationTones(annotations)) {
+        entries.set(`/${name}`, { label: name, sample: chip(toneColor(tone)) });
+      }
       draw();
     },
     /** Hides the class of the chip with the focus, else this one. @param {string} key empty for none */

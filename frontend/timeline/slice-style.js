@@ -8,38 +8,26 @@ import { COLLECTIVE, OP_CLASSES, STALL, sliceOf } from './columns.js';
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {{tone: import('../lib/theme.js').Tone, texture: import('./draw.js').Texture, key: string}} Look */
 
-/** Number of tones for phases, as in the palette. */
-const PHASE_TONES = 6;
-
 /**
- * The tones of phases: up to six phases have a tone each; of more, consecutive ones share a tone.
- * @param {string[]} phases in host order
- * @returns {Map<string, number>} from names to indices of tones
- */
-export function phaseTones(phases) {
-  const spread = Math.max(PHASE_TONES, phases.length);
-  return new Map(phases.map((name, rank) => [name, Math.floor((rank * PHASE_TONES) / spread)]));
-}
-
-/**
- * The phase of an annotation or scope: itself or the innermost phase on its path; undefined without a phase.
- * @param {string} name may be a path with slashes; a phase's name may contain slashes, too
+ * The annotation to which an annotation or scope belongs: the innermost one with a tone on its path, which may be
+ * itself; undefined without one.
+ * @param {string} name may be a path with slashes; an annotation's name may contain slashes, too
  * @param {Map<string, number>} tones
  */
-export function phaseOf(name, tones) {
+export function annotationOf(name, tones) {
   const parts = name.split('/');
   for (let end = parts.length; end > 0; end -= 1) {
     for (let start = 0; start < end; start += 1) {
-      const phase = parts.slice(start, end).join('/');
-      if (tones.has(phase)) return phase;
+      const annotation = parts.slice(start, end).join('/');
+      if (tones.has(annotation)) return annotation;
     }
   }
   return undefined;
 }
 
 /**
- * The key of a slice in the legend: its class, or its phase after a slash; empty without one.
- * @param {Map<string, number>} tones of phases
+ * The key of a slice in the legend: its class, or its annotation after a slash; empty without one.
+ * @param {Map<string, number>} tones of annotations
  * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
  */
 export function keyOf(tones, lane, i, { names, rows }) {
@@ -47,18 +35,19 @@ export function keyOf(tones, lane, i, { names, rows }) {
   const depths = rows.get(id) ?? [];
   if (hasClass(lane)) return CLASSES[depths[depth].classIndex[i]] ?? 'other';
   if (kind !== 'annotations' && kind !== 'scopes') return '';
-  // An inner annotation has the key of its phase; the outermost one is the step, not a phase.
+  // An annotation without a tone has the key of the one around it; the outermost one is the step.
   for (let at = depth; at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
     const enclosing = depths[at] ? sliceOf(depths[at], depths[depth].start[i]) : -1;
-    const phase = enclosing < 0 ? undefined : phaseOf(names[depths[at].name[enclosing]] ?? '', tones);
-    if (phase !== undefined) return `/${phase}`;
+    const name = enclosing < 0 ? '' : (names[depths[at].name[enclosing]] ?? '');
+    const annotation = annotationOf(name, tones);
+    if (annotation !== undefined) return `/${annotation}`;
   }
   return '';
 }
 
 /**
  * Tone and texture of a slice, and its key in the legend.
- * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones of phases
+ * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones of annotations
  * @param {import('./layout.js').Lane} lane @param {number} i @param {import('./columns.js').Slices} slices
  * @returns {Look}
  */
@@ -71,7 +60,7 @@ export function lookOf(palette, tones, lane, i, slices) {
   }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
     const outlined = { fill: palette.surface2, on: palette.ink, edge: palette.line2 };
-    return { tone: key ? palette.phases[tones.get(key.slice(1)) ?? 0] : outlined, texture: null, key };
+    return { tone: key ? palette.annotations[tones.get(key.slice(1)) ?? 0] : outlined, texture: null, key };
   }
   if (kind === 'modules') return { tone: palette.run, texture: null, key };
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {

@@ -43,7 +43,7 @@ export function createToolbar(on) {
     'data-testid': 'flows-toggle',
     title: 'Arrows from and to the selected event',
   });
-  const align = button(['Align', h('span', { class: 'wide' }, '\u00a0device to host step')], on.align, {
+  const align = button(['Align ', h('span', { class: 'wide' }, 'device to host step')], on.align, {
     'aria-label': 'Align device to host step',
     'data-testid': 'align-steps',
     title: 'Draws the device work of each step from the start of the step (t)',

@@ -25,7 +25,6 @@ import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
-import { phaseTones } from './slice-style.js';
 import { windowSelection, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -351,7 +350,7 @@ export function timelineView(app) {
     if (!session) return;
     lanes.open(session, more);
     rowActions.list(session.rows);
-    legend.open(session, phaseTones(session.phases));
+    legend.open(session);
     moreHosts.draw(session);
     gaps.reportPosition();
     if (state.align) void align(true, true);

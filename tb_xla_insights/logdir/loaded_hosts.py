@@ -94,7 +94,9 @@ def head_without_rows(report: Report) -> OpenedSession:
     """What the page needs before it draws views of a report alone: as `LoadedHosts.head`, with no host chosen."""
     strip: OverviewStrip = {"buckets": 0, "devices": [], "host": []}
     return _head_of_hosts(
-        report, {"phases": [], "classes": [], "rows": [], "more_rows": False, "strip": strip}, []
+        report,
+        {"phases": [], "classes": [], "annotations": {}, "rows": [], "more_rows": False, "strip": strip},
+        [],
     )
 
 
@@ -113,6 +115,7 @@ def _head(summary: SummaryKeys, timeline: TimelineHead) -> OpenedSession:
         "diagnostics": summary["diagnostics"],
         "devices": device_overview(summary["devices"]),
         "phases": timeline["phases"],
+        "annotations": timeline["annotations"],
         "classes": timeline["classes"],
         "rows": timeline["rows"],
         "more_rows": timeline["more_rows"],

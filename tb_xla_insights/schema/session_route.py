@@ -160,6 +160,8 @@ class TimelineHead(TimelineRows):
 
     phases: list[str]
     """The names of phases, in their usual order in a step."""
+    annotations: dict[str, list[str]]
+    """By name of an annotation, the names of those directly below it, the longest in total first; at most 24 each."""
     classes: list[ClassName]
     """The classes of host time that the rows show."""
     strip: OverviewStrip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         TimelineSlices,
     )
 
+_MAX_SIBLINGS = 24
 _MAX_DISTANCE_PS = 1000
 """Links contain starts with a resolution of a nanosecond."""
 
@@ -61,7 +63,13 @@ class Timeline:
     def head(self) -> TimelineHead:
         """The data that the page needs before it draws: phases, overview strip, and `rows`."""
         strip = overview(list(self._tracks.values()), self._session)
-        return {"phases": self._phases(), "classes": self._classes(), "strip": strip, **self.rows()}
+        return {
+            "phases": self._phases(),
+            "annotations": self._annotations(),
+            "classes": self._classes(),
+            "strip": strip,
+            **self.rows(),
+        }
 
     def rows(self) -> TimelineRows:
         """`rows` in drawing order; `more_rows` says that those of gaps and scopes are still missing."""
@@ -226,6 +234,25 @@ class Timeline:
             raise InputError(
                 f"{self._session.path}: the window {start_ps} to {end_ps} ps is empty; give a later end"
             )
+
+    def _annotations(self) -> dict[str, list[str]]:
+        """The names of annotations by that of the enclosing one, outer ones first; of each the longest in total.
+        Without nested annotations, all names are below an empty one."""
+        times: dict[str, dict[str, int]] = {}
+        for track in self._tracks.values():
+            if track.head.kind != "annotations":
+                continue
+            for outer, lane in pairwise(track.lanes if len(track.lanes) > 1 else track.lanes * 2):
+                parent = outer.name[np.maximum(np.searchsorted(outer.start, lane.start, "right") - 1, 0)]
+                pairs, index = np.unique(np.stack((parent, lane.name)), axis=1, return_inverse=True)
+                sums = np.bincount(index.ravel(), lane.end - lane.start).tolist()
+                for (above, name), time in zip(pairs.T.tolist(), sums, strict=True):
+                    siblings = times.setdefault("" if outer is lane else track.texts[above], {})
+                    siblings[track.texts[name]] = siblings.get(track.texts[name], 0) + time
+        return {
+            above: sorted(siblings, key=siblings.__getitem__, reverse=True)[:_MAX_SIBLINGS]
+            for above, siblings in times.items()
+        }
 
     def _classes(self) -> list[ClassName]:
         """The classes of host time in the rows of threads and of classes."""

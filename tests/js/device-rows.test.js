@@ -15,6 +15,7 @@ import {
   tonesOf,
   treeRows,
 } from '../../frontend/device/rows.js';
+import { annotationTones } from '../../frontend/lib/annotation-tones.js';
 import { outerPath } from '../../frontend/lib/path-names.js';
 import { MS, answerWith } from './device-answer.js';
 
@@ -123,21 +124,12 @@ test('a path selects an annotation with its nested ones; with a slash at the end
   assert.deepEqual(rows.filter((row) => passes(row, { text: 'mlp.py' })).map(({ id }) => id), ['dot.1']);
 });
 
-test('the largest annotations have tones, from light to dark in tree order', () => {
-  assert.deepEqual(
-    [...tonesOf(tree)],
-    [
-      ['step/layers/mlp', 0],
-      ['step/layers/attention', 2],
-      ['step/loss', 3],
-      ['step', 5],
-    ],
-  );
+test('the eight largest annotations have the tones of their names', () => {
+  const tones = tonesOf(tree, { step: ['loss'] });
+  assert.deepEqual([...tones.keys()], ['step/layers/mlp', 'step/layers/attention', 'step/loss', 'step']);
+  assert.equal(tones.get('step/loss'), annotationTones({ step: ['loss'] }).get('loss'));
   const many = Array.from({ length: 9 }, (_, at) => ({ ...tree[2], key: `a${at}`, path: `a${at}`, ps: 10 - at }));
-  assert.deepEqual(
-    [...tonesOf(many)].map(([path, tone]) => `${path} ${tone}`),
-    ['a0 0', 'a1 1', 'a2 2', 'a3 3', 'a4 4', 'a5 5'],
-  );
+  assert.deepEqual([...tonesOf(many, {}).keys()], ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']);
 });
 
 test('peaks are read from links', () => {

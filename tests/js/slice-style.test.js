@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { laneText, sliceTexts, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
+import { laneText, sliceTexts, annotationOf } from '../../frontend/timeline/slice-style.js';
 
-test('up to six phases have a tone each, in host order', () => {
-  assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
-});
-
-test('more phases are spread over the six tones', () => {
-  const tones = [...phaseTones(Array.from({ length: 12 }, (_, index) => `p${index}`)).values()];
-  assert.deepEqual(tones, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
-});
-
-test('a scope belongs to the innermost phase on its path', () => {
-  const tones = phaseTones(['forward', 'backward']);
-  assert.equal(phaseOf('Training_Step/forward/dot.1', tones), 'forward');
-  assert.equal(phaseOf('encoder', tones), undefined);
-  const tonesOfPaths = phaseTones(['forward', 'train/forward', 'loss']);
-  assert.equal(phaseOf('Training_Step/train/forward/dot.1', tonesOfPaths), 'train/forward');
-  assert.equal(phaseOf('train/forward/loss/exp', tonesOfPaths), 'loss');
+test('a scope belongs to the innermost annotation with a tone on its path', () => {
+  const tones = new Map([['forward', 0], ['backward', 1]]);
+  assert.equal(annotationOf('Training_Step/forward/dot.1', tones), 'forward');
+  assert.equal(annotationOf('encoder', tones), undefined);
+  const tonesOfPaths = new Map([['forward', 0], ['train/forward', 1], ['loss', 2]]);
+  assert.equal(annotationOf('Training_Step/train/forward/dot.1', tonesOfPaths), 'train/forward');
+  assert.equal(annotationOf('train/forward/loss/exp', tonesOfPaths), 'loss');
 });
 
 test('a slice is described by name, class, duration, start and row, without repetition', () => {
