@@ -115,7 +115,7 @@ def test_an_uncertain_gain_is_told_at_best_with_its_condition() -> None:
     )
     limit = replayed("tracing_bound", BUILDING, 0.5, gain_at_worst=0.1, kind="limit", cost_ps=1)
     assert sentences(report_with(limit))[1] == (
-        f"The pace is set by {BUILDING}; without it, a step would be up to 50 % shorter (20.0 → 10.0 ms)."
+        f"The pace is set by {BUILDING}; without it, a step would go from 20.0 to 10.0 ms at best."
     )
 
 

@@ -105,10 +105,11 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
   }
 }
 
-/** `−8.8 % · finding 1` @param {Rung} rung @param {Overview['findings']} findings */
-function rungNote({ text, finding }, findings) {
+/** `−8.8 % · finding 3`; without a finding if it is about several. @param {Rung} rung
+ * @param {Overview['findings']} findings */
+function rungNote({ kind, text, finding }, findings) {
   const rank = findings.findIndex(({ id }) => id === finding) + 1;
-  return rank ? `${text} · finding ${rank}` : text;
+  return rank && kind !== 'fixed' ? `${text} · finding ${rank}` : text;
 }
 
 /**

@@ -67,7 +67,7 @@ def needed_table(report: Row, step: OneStep | None) -> NeededTable | None:
     if verdict["cause"] in DEVICE_FINDINGS or (waits > idle and verdict["cause"] not in NO_FAULT):
         return _waits_table(report, step)
     if verdict["cause"] in NO_FAULT or not idle:
-        return _work_table(report)
+        return _work_table(report, step)
     return _idle_table(step)
 
 
@@ -172,11 +172,16 @@ def _times_table(kind: NeededTableKind, title: str, rows: Sequence[tuple[str, in
     )
 
 
-def _work_table(report: Row) -> NeededTable | None:
-    """The devices' work by annotation; by op where none has an annotation."""
+def _work_table(report: Row, step: OneStep) -> NeededTable | None:
+    """The devices' work by annotation, by op where none has an annotation, with shares of the step as findings have
+    them."""
     work = report["device_work"]
-    if not work["total"]["self_ps"]:
+    whole_ps = work["total"]["self_ps"]
+    if not whole_ps:
         return None
+    ops_ps = sum(
+        part["ps"] for part in step["parts"] if part["kind"] in ("computing", "collective", "wait", "late")
+    )
     has_annotations = any(row["path"] for row in work["annotations"])
 
     def rows(limit: int) -> list[Sequence[str]]:
@@ -184,7 +189,7 @@ def _work_table(report: Row) -> NeededTable | None:
         return [
             (
                 row["name"],
-                row["share"],
+                units.share(row["self_ps"] / whole_ps * ops_ps / step["now_ps"]),
                 units.share(row["flops_share"]),
                 units.share(row["bytes_share"]),
                 row["bound_by"],
@@ -194,7 +199,10 @@ def _work_table(report: Row) -> NeededTable | None:
 
     title = "Work by annotation" if has_annotations else "Work by op"
     return NeededTable(
-        "work", (title, "share", "FLOP/s, of peak", "HBM, of peak", "bound by"), rows, texts=(0, 4)
+        "work",
+        (title, f"of {step['per']}", "FLOP/s, of peak", "HBM, of peak", "bound by"),
+        rows,
+        texts=(0, 4),
     )
 
 

@@ -233,7 +233,8 @@ def _rungs_of_findings(report: Row) -> Iterator[Rung]:
     fixes = [finding["id"] for tag, finding in tagged if tag == "fix" and finding["id"] in changes]
     if fixes and fixed_ps is not None:
         at_worst_ps = min(changes[id_].after_at_worst_ps for id_ in fixes)
-        yield _rung("fixed", "fixed", fixes[0], now_ps, (fixed_ps, at_worst_ps))
+        label = "fixed" if len(fixes) == 1 else "all fixed"
+        yield _rung("fixed", label, fixes[0], now_ps, (fixed_ps, at_worst_ps))
     for number, (tag, finding) in enumerate(tagged, start=1):
         change = changes.get(finding["id"])
         if tag == "pace" and change and change.gain >= INFO_SHARE:

@@ -91,9 +91,8 @@ def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:
     change = change_after_mistakes(pace, report) if named.fix else step_change(pace, report)
     if change is None:
         return f"; that is {rounded_share(pace['gain'])} of the devices' time"
-    if change.is_certain:
-        return f"; without it, a step would go from {change.text_in_sentence}"
-    return f"; without it, a step would be up to {rounded_share(change.gain)} shorter ({change.text})"
+    at_best = "" if change.is_certain else " at best"
+    return f"; without it, a step would go from {change.text_in_sentence}{at_best}"
 
 
 def _once_text(report: Row, named: NamedFindings) -> str:

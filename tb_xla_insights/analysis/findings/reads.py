@@ -42,14 +42,12 @@ def sync_every_step(facts: Facts) -> Finding | None:
     reads, waits = read_report["most_steps"], wait_report["most_steps"]
     if not reads and not waits:
         return None
-    taken_ps, only_waiting = np.zeros(len(ledger), np.int64), reads and read_report["ready_reads"] > 0
-    if only_waiting:
+    taken_ps = np.zeros(len(ledger), np.int64)
+    if reads:
         taken_ps += ledger.take_within(("from_device",), _waiting_reads(trace))
-    elif reads:
-        taken_ps += ledger.take(("from_device",))
     if waits:
         taken_ps += ledger.take_within(("wait",), blocking_intervals(trace))
-    idle_ps = _idle_in_reads_and_waits(facts, reads, only_waiting, waits)
+    idle_ps = _idle_in_reads_and_waits(facts, reads, waits)
     is_round_trip = round_trips(facts) >= 0
     causes = " and ".join(
         ["early syncs"] * bool((~is_round_trip).any()) + ["operators on the CPU"] * bool(is_round_trip.any())
@@ -113,7 +111,7 @@ def _waiting_reads(trace: Trace) -> Intervals:
     return union(trace.start_ps[rows], trace.end_ps[rows])
 
 
-def _idle_in_reads_and_waits(facts: Facts, reads: bool, only_waiting: bool, waits: bool) -> Int64:
+def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
     """The part of each starved gap in which the host reads or waits, including what other findings took of it."""
     trace, ledger, idle_ps = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
 
@@ -122,10 +120,8 @@ def _idle_in_reads_and_waits(facts: Facts, reads: bool, only_waiting: bool, wait
         times: Int64 = class_times_inside(segments, windows, ledger.start_ps, ledger.end_ps)[:, column]
         return times
 
-    if only_waiting:
+    if reads:
         idle_ps += times_inside(_waiting_reads(trace), FROM_DEVICE)
-    elif reads:
-        idle_ps += ledger.by_class_ps[:, FROM_DEVICE]
     if waits:
         idle_ps += times_inside(blocking_intervals(trace), WAIT)
     return idle_ps
