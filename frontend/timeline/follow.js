@@ -129,19 +129,13 @@ export function drawFollowed(pen, scene, palette, tones, follow, { selection, ri
     const middle = (y0 + bottom) / 2;
     const [a, b] = [cut(selection.start_ps), cut(selection.end_ps)];
     // One path, so that ribbons that overlap are no darker.
-    const path = new Path2D(
-      pieces
-        .map(({ start_ps, end_ps }) => [cut(start_ps), cut(end_ps)])
-        .map(([c, d]) =>
-          `M${a} ${y0}C${a} ${middle} ${c} ${middle} ${c} ${bottom}H${d}C${d} ${middle} ${b} ${middle} ${b} ${y0}Z`)
-        .join(''),
-    );
-    context.globalAlpha = RIBBON_ALPHA;
-    context.fillStyle = tone.fill;
+    const ends = pieces.map(({ start_ps, end_ps }) => [cut(start_ps), cut(end_ps)]);
+    const path = new Path2D(ends.map(([c, d]) =>
+      `M${a} ${y0}C${a} ${middle} ${c} ${middle} ${c} ${bottom}H${d}C${d} ${middle} ${b} ${middle} ${b} ${y0}Z`,
+    ).join(''));
+    Object.assign(context, { globalAlpha: RIBBON_ALPHA, fillStyle: tone.fill });
     context.fill(path);
-    context.globalAlpha = 0.55;
-    context.strokeStyle = palette.sel;
-    context.lineWidth = 1;
+    Object.assign(context, { globalAlpha: 0.55, strokeStyle: palette.sel, lineWidth: 1 });
     context.stroke(path);
     context.globalAlpha = 1;
   }

@@ -44,23 +44,13 @@ export function launchesOf({ launches, launches_left_out: leftOut, class: classN
  */
 export function annotationWork(detail, { path, missing, devices }, act) {
   const shown = act.tracedDevices(devices.map((work) => ({ ...work, id: work.device })))[0] ?? devices[0];
-  const words = h(
-    'div',
-    { class: 'on-device' },
-    h(
-      'p',
-      { 'data-testid': 'on-the-device' },
-      h('b', null, missing ? 'Not on the device' : `On the device: ${shown.text}`),
-      missing ? `: ${missing}` : '.',
-    ),
+  const words = h('div', { class: 'on-device' },
+    h('p', { 'data-testid': 'on-the-device' },
+      h('b', null, missing ? 'Not on the device' : `On the device: ${shown.text}`), missing ? `: ${missing}` : '.'),
     shown && h('p', { class: 'secondary' }, shown.note),
     detail.launches.length > 0 && h('p', null, 'Launched by ', launchesOf(detail, act), '.'),
-    h(
-      'div',
-      { class: 'row' },
-      button('Open in Propagation', () => act.openView({ v: 'propagation' })),
-      shown && button('Ops in Device', () => act.openView({ v: 'device', an: path })),
-    ),
+    h('div', { class: 'row' }, button('Open in Propagation', () => act.openView({ v: 'propagation' })),
+      shown && button('Ops in Device', () => act.openView({ v: 'device', an: path }))),
   );
   return [words, shown ? piecesTable(shown, act) : null];
 }
@@ -68,6 +58,7 @@ export function annotationWork(detail, { path, missing, devices }, act) {
 /** @param {import('../lib/routes').DeviceWork} work @param {PanelActions} act */
 function piecesTable({ pieces, count: pieceCount, ops }, act) {
   const { time, sum } = partColumns('Time', pieces, 'device_ps');
+  const lengthOf = (/** @type {typeof pieces[number]} */ { longest }) => longest?.duration_ps ?? 0;
   return table({
     label: 'Pieces on the device',
     testid: 'device-pieces',
@@ -83,11 +74,7 @@ function piecesTable({ pieces, count: pieceCount, ops }, act) {
       countColumn('Ops', 'ops'),
       textColumn('Named', 'named'),
       { head: 'Longest op', cell: ({ longest }) => (longest ? eventLink(longest, act) : null) },
-      timeColumn(
-        'Its time',
-        columnUnit(pieces, ({ longest }) => longest?.duration_ps ?? 0),
-        ({ longest }) => longest?.duration_ps,
-      ),
+      timeColumn('Its time', columnUnit(pieces, lengthOf), lengthOf),
       { head: 'Line', cell: ({ source }) => (source ? codeCell(source, 36) : null) },
     ],
     foot: [count(pieceCount), '', sum, count(ops), '', '', '', ''],
