@@ -145,7 +145,7 @@ export function createLanes(model, on) {
   /** @returns {Scene} */
   function scene() {
     const { clientWidth: width, clientHeight: height, scrollTop } = element;
-    const fixed = fixedHeight(layout, height - TOP_PX);
+    const fixed = fixedHeight(layout, element.offsetHeight - TOP_PX);
     // The topmost scrolled lane is never cut.
     const topLane = scrollTop
       ? layout.lanes.find(({ y }) => y >= fixed && y - MARGIN_PX - fixed >= scrollTop)
@@ -372,7 +372,7 @@ export function createLanes(model, on) {
       const height = element.clientHeight - TOP_PX;
       if (!lane) return;
       const bottom = lane.y + lane.h;
-      const fixed = fixedHeight(layout, height);
+      const fixed = fixedHeight(layout, element.offsetHeight - TOP_PX);
       if (lane.y < fixed) return;
       if (lane.y - fixed < element.scrollTop) element.scrollTop = lane.y - fixed - SCROLL_MARGIN_PX;
       else if (bottom > element.scrollTop + height) element.scrollTop = bottom - height + SCROLL_MARGIN_PX;
