@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 from build import trace_of
 from synthetic import pod
 from synthetic.pod_schedule import Clock, Delay, Pod
 from synthetic.times import MS, jitter
 
+from tb_xla_insights.analysis.compiles.compile_table import compiles_report
+from tb_xla_insights.analysis.delays.collectives import collectives_report
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.open import open_source
+from tb_xla_insights.pod.collectives import host_collectives
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
-from tb_xla_insights.report.host_summary import summarise
+from tb_xla_insights.report.host_document import session_summary
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read_trace import read_trace
 
@@ -58,10 +64,17 @@ _COMPARISONS: dict[str, HostComparison] = {}
 
 
 def host_input(trace: Trace) -> HostInput:
-    """The input of one host, with times from its first event."""
+    """The input of one host, with times from its first event: of its report, what the comparison reads."""
     trace.shift(-trace.span_ps[0])
-    summary = summarise(trace, "session", "run/session")
-    return HostInput(trace.host, summary.document, summary.collectives)
+    summary, _ = session_summary(trace, "session", "run/session")
+    document: Any = {
+        **summary,
+        "steps": steps_report(trace),
+        "gaps": gaps_report(trace),
+        "compiles": compiles_report(trace),
+        "collectives": collectives_report(trace),
+    }
+    return HostInput(trace.host, document, host_collectives(trace))
 
 
 def recorded_trace(name: str, rank: int) -> Trace:
