@@ -89,7 +89,7 @@ class Followed:
     @cached_property
     def _pieces(self) -> dict[int, list[WorkPiece]]:
         """The pieces of an annotation's work, by device."""
-        if self._work is None or self._parts is None or not self._host.has_all:
+        if self._work is None or self._parts is None:
             return {}
         return {
             device: pieces
@@ -160,7 +160,7 @@ class Followed:
 
     def on_device(self) -> OnDevice | None:
         """The ops that were traced inside the annotation; None for other events."""
-        if self._path is None or self._parts is None or not self._host.has_all:
+        if self._path is None or self._parts is None:
             return None
         nodes, pieces = find_nodes(self._trace), self._pieces
         node = nodes.path.index(self._path) if self._path in nodes.path else -1
