@@ -68,7 +68,7 @@ export function eventContent(detail, act, hosts) {
         ),
         occurrences(detail, act),
       ),
-      h('section', null, hosts, pieces, words ? null : [flows(detail, act), stats(detail)]),
+      h('section', null, hosts, pieces, words ? null : flows(detail, act), stats(detail)),
     ),
   };
 }

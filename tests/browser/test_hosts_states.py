@@ -54,7 +54,7 @@ def test_one_host_waits_for_no_other(pods: Xi, page: Page) -> None:
     assert sorted(cores) == [f"TPU:{core}" for core in range(4)]
     cells = page.get_by_test_id("host-row-0").locator("td").all_inner_texts()
     assert cells[3:6] == ["–", "–", "–"]
-    expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts")
+    expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts–")
 
 
 def test_without_a_late_host_no_row_is_named_and_names_are_escaped(pods: Xi, page: Page) -> None:
