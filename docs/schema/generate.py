@@ -261,7 +261,9 @@ def _properties_of_texts(texts: Mapping[str, str]) -> str:
 
 
 def table_definitions() -> str:
-    """The columns of all tables, as a module of the page."""
+    """The columns of the tables that the page shows, as a module of the page."""
+    scripts = (script.read_text("utf-8") for script in PAGE.parent.glob("*/*.js"))
+    used = {name for script in scripts for name in re.findall(r"TABLES\.(\w+)", script)}
     modules = [import_module(info.name) for info in iter_modules(tables.__path__, f"{tables.__name__}.")]
     definitions = {
         name.lower(): value
@@ -271,6 +273,8 @@ def table_definitions() -> str:
     }
     lines = []
     for name, definition in sorted(definitions.items()):
+        if name not in used:
+            continue
         lines.append(f"  {name}: {{\n")
         for column in definition.columns:
             derived = ", derived: true" if column.derived else ""

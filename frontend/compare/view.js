@@ -284,7 +284,7 @@ export function compareView(app) {
             'p',
             null,
             button(
-              `Compare with the one before, ${before}`,
+              `Compare with the previous session, ${before}`,
               () => app.open({ s: before, v: 'compare', c: session?.session.name }),
               { 'data-testid': 'compare-before' },
             ),

@@ -198,9 +198,6 @@ export function executionsView(app) {
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
     const [openSource] = sources;
     const { all } = openSource.answer;
-    /** The spread of a cost; null of a single run. @param {ExecutionRow} row @param {CostName} key */
-    const spreadOf = ({ count: runs, joins, spread }, key) =>
-      (key === 'device_ps' ? runs : runs - (joins.none ?? 0)) > 1 ? spread[key] : null;
     const showsRanges = basis === 'run' && executions.some((row) => row.count > 1);
     const hasRange = (/** @type {CostName} */ key) => showsRanges && key === 'device_ps';
     /**
@@ -225,12 +222,9 @@ export function executionsView(app) {
             {
               head: 'Min – max',
               number: true,
-              title: (row) => `median ${timeText(spreadOf(row, key)?.median)}`,
-              cell: (row) => {
-                const spread = spreadOf(row, key);
-                const range = spread ? `${text(spread.min)} – ${text(spread.max)}` : MISSING;
-                return h('span', { class: 'secondary' }, range);
-              },
+              title: ({ count: n, spread: { device_ps } }) => `median ${timeText(n > 1 ? device_ps.median : null)}`,
+              cell: ({ count: n, spread: { device_ps: { min, max } } }) =>
+                h('span', { class: 'secondary' }, n > 1 ? `${text(min)} – ${text(max)}` : MISSING),
             },
           ]
         : [column];

@@ -112,7 +112,9 @@ export function createApp(isCopy) {
     setState: () => {},
     open(changes) {
       if (isLeaving()) return;
-      link.set('s' in changes ? { ...NO_SELECTION, ...changes } : changes, 'push');
+      // An annotation that Device filters by is not to be followed in the timeline.
+      const cleared = 's' in changes ? NO_SELECTION : changes.v === 'timeline' ? { an: '' } : {};
+      link.set({ ...cleared, ...changes }, 'push');
       if (session && linkedName() !== session.session.name) return void openSession(linkedName());
       if ('h' in changes) applySelection();
       else showView();
@@ -127,10 +129,8 @@ export function createApp(isCopy) {
     setCounts({ lost, ...numbers }) {
       countsRequested = true;
       const prefix = isPartial ? '≥\u202f' : '';
-      Object.entries(numbers).forEach(([id, number]) => {
-        if (!number && NOTHING_TEXTS[id] && !isPartial) tabs.setNothing(id, NOTHING_TEXTS[id]);
-        else tabs.setCount(id, prefix + count(number));
-      });
+      Object.entries(numbers).forEach(([id, number]) =>
+        tabs.setCount(id, prefix + count(number), number || isPartial ? '' : NOTHING_TEXTS[id]));
       if (lost) tabs.setCount('propagation', `${prefix}${count(lost)} lost`);
     },
     selection: hostSelection.selection,
@@ -243,9 +243,8 @@ export function createApp(isCopy) {
     tabs.setEnvironment(next.environment.label);
     tabs.clearCounts();
     const hostCount = Math.max(listedHostCount, hosts.length);
-    if (hostCount > 1) tabs.setCount('hosts', count(hostCount));
-    else tabs.setNothing('hosts', 'One host: there is none to wait for.');
-    if (!next.devices.length) tabs.setNothing('device', NO_DEVICE_TEXT);
+    tabs.setCount('hosts', count(hostCount), hostCount > 1 ? '' : 'One host: there is none to wait for.');
+    if (!next.devices.length) tabs.setCount('device', '', NO_DEVICE_TEXT);
     countsRequested = false;
     isPartial = Boolean(next.partial) || listedHostCount > hosts.length;
     main.toggleAttribute('data-reading', Boolean(next.partial));

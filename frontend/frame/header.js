@@ -43,7 +43,7 @@ export function createHeader(on, notes, captureButton, isCopy) {
   let comparedName;
   const filter = h('input', {
     type: 'search',
-    placeholder: 'filter sessions',
+    placeholder: 'Filter sessions',
     'aria-label': 'Filter the sessions',
     'data-testid': 'session-filter',
     oninput: drawNames,
@@ -159,7 +159,7 @@ export function createHeader(on, notes, captureButton, isCopy) {
 
   /** Lists the sessions that pass the filter, and those that are chosen. */
   function drawNames() {
-    const text = filter.value.toLowerCase();
+    const text = names.length > MAX_UNFILTERED_SESSIONS ? filter.value.toLowerCase() : '';
     const listed = (/** @type {string|undefined} */ chosen) => [
       ...(chosen && !names.includes(chosen) ? [chosen] : []),
       ...names.filter((name) => name === chosen || name.toLowerCase().includes(text)),

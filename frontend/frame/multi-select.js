@@ -58,12 +58,13 @@ export function createMultiSelect(label, testid, onChange, hasLabel = true) {
       h('input', { type: 'checkbox', value, checked: chosenValues.has(value), onchange: reportChoice }),
     );
     const labels = choices.map(({ label: text }, at) => h('label', null, boxes[at], text));
-    const filter = () => labels.forEach((item, at) => {
-      item.hidden = !choices[at].label.toLowerCase().includes(search.value.toLowerCase());
-    });
+    const isLong = choices.length > MAX_WITHOUT_SEARCH;
+    const filter = () => {
+      const text = isLong ? search.value.toLowerCase() : '';
+      labels.forEach((item, at) => { item.hidden = !choices[at].label.toLowerCase().includes(text); });
+    };
     search.oninput = filter;
     filter();
-    const isLong = choices.length > MAX_WITHOUT_SEARCH;
     fill(menu, isLong && h('span', { class: 'field' }, search), labels, note && h('p', { class: 'small muted' }, note));
     boxes.find(({ value }) => value === focused)?.focus();
   }

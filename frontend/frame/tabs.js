@@ -5,13 +5,12 @@ import { MISSING } from '../lib/format.js';
 
 /** @param {{id: string, label: string}[]} views @param {(id: string) => void} onChoose */
 export function createTabs(views, onChoose) {
-  const counts = new Map(views.map(({ id }) => [id, h('b', null)]));
   const tabs = views.map(({ id, label }) =>
     button(
       label,
       () => onChoose(id),
       { role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel', 'data-testid': `tab-${id}`, 'data-view': id },
-      counts.get(id),
+      h('b', null),
     ),
   );
   const note = h('span', { class: 'note', 'data-testid': 'environment' });
@@ -23,6 +22,18 @@ export function createTabs(views, onChoose) {
     target.click();
   };
   onKeys(row, '[role=tab]', { ArrowRight: (tab) => move(tab, 1), ArrowLeft: (tab) => move(tab, -1) });
+  /**
+   * Shows the count of a view, or that it has nothing to show.
+   * @param {string} id @param {string} text @param {string} [nothing] why there is nothing
+   */
+  function setCount(id, text, nothing = '') {
+    const tab = tabs.find(({ dataset }) => dataset.view === id);
+    if (!tab) return;
+    tab.children[0].textContent = nothing ? MISSING : text;
+    tab.classList.toggle('nothing', Boolean(nothing));
+    tab.title = nothing;
+  }
+
   return {
     element: h('nav', { class: 'tabs' }, row, h('span', { class: 'grow' }), note, bar),
     /** @param {string} id */
@@ -33,26 +44,9 @@ export function createTabs(views, onChoose) {
         tab.tabIndex = on ? 0 : -1;
       });
     },
+    setCount,
     /** Removes the counts when another session opens. */
-    clearCounts() {
-      counts.forEach((element) => { element.textContent = ''; });
-      tabs.forEach((tab) => {
-        tab.classList.remove('nothing');
-        tab.removeAttribute('title');
-      });
-    },
-    /** Greys the tab of a view that has nothing to show. @param {string} id @param {string} reason */
-    setNothing(id, reason) {
-      const tab = tabs.find(({ dataset }) => dataset.view === id);
-      tab?.classList.add('nothing');
-      tab?.setAttribute('title', reason);
-      this.setCount(id, MISSING);
-    },
-    /** @param {string} id @param {string} text */
-    setCount(id, text) {
-      const element = counts.get(id);
-      if (element) element.textContent = text;
-    },
+    clearCounts() { views.forEach(({ id }) => setCount(id, '')); },
     /** @param {string} text */
     setEnvironment(text) { note.textContent = text; },
     /** @param {boolean} on */

@@ -63,21 +63,6 @@ export function timeText(ps, decimals = 3) {
   return digits(ps / unit.ps, decimals) + NARROW_SPACE + unit.name;
 }
 
-/**
- * Times of one sentence in the unit of the longest (s from 1 s on), with three digits: `318 ms`, `27.4 ms`, `0.163 ms`.
- * @param {...number} ps
- */
-export function briefTimes(...ps) {
-  const unit = briefUnitFor(Math.max(...ps.map(Math.abs)));
-  return ps.map((time) => {
-    const decimals = [100, 10, 1].findIndex((min) => Math.abs(time) >= min * unit.ps);
-    return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + NARROW_SPACE + unit.name;
-  });
-}
-
-/** A time in a sentence: `27.4 ms`. @param {number} ps */
-export const briefTime = (ps) => briefTimes(ps)[0];
-
 /** An instant of the session, always in ms: `715.080 ms`. @param {number} ps */
 export function instantText(ps, decimals = 3) {
   return digits(ps / UNITS.ms.ps, decimals) + NARROW_SPACE + 'ms';

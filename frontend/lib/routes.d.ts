@@ -364,7 +364,7 @@ export interface CompareAnswer {
   verdict: CompareVerdict;
   /** Result of the significance test for the difference in the verdict. */
   chance: Chance;
-  /** Of A's findings that recur and gain at least 3 % of a step, those that B no longer has; empty if a session has no steps, or if the setups differ. */
+  /** Of A's findings that recur and gain at least 3 % of a step, those that B no longer has; empty if a session has no steps, or if the setups or the samples per step differ. */
   predictions: Prediction[];
   /** Figures of both. */
   measures: Measure[];
@@ -900,8 +900,6 @@ export interface DeviceWork {
   text: string;
   /** When the work runs, and how it was found, in words. */
   note: string;
-  /** Own time of the ops. */
-  device_ps: number;
   /** Number of ops. */
   ops: number;
   /** Number of pieces. */
@@ -984,11 +982,11 @@ export interface EventDetails {
   stats: StatOfEvent[];
   /** The events that flows link with it. */
   flow: EventFlow;
-  /** The first eight launches of an annotation's work, of a call, or of a run. */
+  /** The first three launches of an annotation's work, of a call, or of a run. */
   launches: LaunchOfEvent[];
   /** Number of the others. */
   launches_left_out: number;
-  /** The work of an annotation on devices; `null` for other events, and until the rows of scopes are known. */
+  /** The work of an annotation on devices; `null` for other events. */
   on_device: OnDevice | null;
   /** The events of the same name. */
   occurrences: Occurrences;
@@ -1826,7 +1824,7 @@ export interface LaneSlices {
   r?: number;
   /** The covered share of each bucket that a merged slice touches, from 0 to f, slice by slice. */
   f?: string;
-  /** Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent, `work` (of a device) and idle time by class. */
+  /** Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent: `work` of devices and their idle time by class, or, without devices, the driving thread's time by class. */
   p?: Record<string, number[]>;
 }
 
@@ -2386,7 +2384,7 @@ export interface Overview {
   figures: Figure[];
   /** The devices. */
   devices: DeviceColumns;
-  /** Whether one number says how busy all of them are. */
+  /** Whether one number says how busy all of them are, by each definition of busy. */
   devices_agree: boolean;
   /** The mean step. */
   step_idle: MeanStep;

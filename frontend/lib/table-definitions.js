@@ -91,19 +91,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     modules: { key: 'modules', head: 'Modules', unit: 'count' },
     ops: { key: 'ops', head: 'Ops', unit: 'count' },
   },
-  early_executions: {
-    step: { key: 'step', head: 'Step', unit: 'text' },
-    host: { key: 'host', head: 'Host', unit: 'text' },
-    annotation: { key: 'annotation', head: 'Annotation', unit: 'text' },
-    thread: { key: 'thread', head: 'Thread', unit: 'text' },
-    trigger: { key: 'trigger', head: 'How', unit: 'text' },
-    program: { key: 'program', head: 'Program', unit: 'text' },
-    frame: { key: 'frame', head: 'Where', unit: 'text' },
-    cause: { key: 'cause', head: 'Why', unit: 'text' },
-    start_ps: { key: 'start_ps', head: 'Start', unit: 'ms' },
-    device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },
-    idle_ps: { key: 'idle_ps', head: 'Idle after', unit: 'time' },
-  },
   executions: {
     program: { key: 'program', head: 'Program', unit: 'code' },
     kind: { key: 'kind', head: 'Kind', unit: 'text' },
@@ -116,12 +103,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     overhead_ps: { key: 'overhead_ps', head: 'Overhead', unit: 'time' },
     overhead_spread: { key: 'overhead_spread', head: 'Overhead min / median / max', unit: 'number', derived: true },
     overhead_share: { key: 'overhead_share', head: 'Of host', unit: 'share', derived: true },
-  },
-  files: {
-    name: { key: 'name', head: 'Host', unit: 'text' },
-    bytes: { key: 'bytes', head: 'Size', unit: 'bytes' },
-    events: { key: 'events', head: 'Events', unit: 'count' },
-    file: { key: 'file', head: 'File', unit: 'code' },
   },
   gap_chain: {
     name: { key: 'name', head: 'Event', unit: 'text' },
@@ -217,9 +198,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
   },
-  pairs: {
-    model: { key: 'model', head: 'Model', unit: 'text' },
-  },
   phase_differences: {
     name: { key: 'name', head: 'Phase', unit: 'text', derived: true },
     a_ps: { key: 'a_ps', head: 'A', unit: 'time' },
@@ -227,14 +205,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     difference_ps: { key: 'difference_ps', head: 'B − A', unit: 'change' },
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
-  },
-  phases: {
-    program: { key: 'program', head: 'Program', unit: 'code' },
-    executions: { key: 'executions', head: 'Executions', unit: 'count' },
-    device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },
-    runs: { key: 'runs', head: 'Runs of phases', unit: 'count' },
-    phases: { key: 'phases', head: 'Phases', unit: 'count' },
-    inversion_share: { key: 'inversion_share', head: 'Inverted', unit: 'share' },
   },
   predictions: {
     number: { key: 'number', head: '', unit: 'count' },
@@ -252,22 +222,11 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
   },
-  sessions: {
-    name: { key: 'name', head: 'Session', unit: 'text' },
-    host: { key: 'host', head: 'Host', unit: 'text' },
-    bytes: { key: 'bytes', head: 'Size', unit: 'bytes' },
-    modified: { key: 'modified', head: 'Modified, UTC', unit: 'number' },
-  },
   shared_ops: {
     op: { key: 'op', head: 'Op', unit: 'code' },
     device_ps: { key: 'device_ps', head: 'Time', unit: 'time' },
     parts: { key: 'parts', head: 'Divided among', unit: 'text' },
     source: { key: 'source', head: 'Line', unit: 'text' },
-  },
-  stalls: {
-    op: { key: 'op', head: 'Op', unit: 'code' },
-    count: { key: 'count', head: 'Count', unit: 'count' },
-    duration_ps: { key: 'duration_ps', head: 'Time', unit: 'time' },
   },
   steps: {
     number: { key: 'number', head: 'Step', unit: 'text' },
@@ -281,14 +240,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     input_syncs: { key: 'input_syncs', head: 'Input syncs', unit: 'count' },
     from_device: { key: 'from_device', head: 'Reads', unit: 'count' },
     host_ps: { key: 'host_ps', head: 'What the host did', unit: 'by class' },
-  },
-  steps_of_hosts: {
-    number: { key: 'number', head: 'Step', unit: 'text' },
-    hosts: { key: 'hosts', head: 'Hosts', unit: 'count', derived: true },
-    median_ps: { key: 'median_ps', head: 'Median', unit: 'time', derived: true },
-    duration_ps: { key: 'duration_ps', head: 'Longest', unit: 'time' },
-    host: { key: 'host', head: 'On', unit: 'text' },
-    host_ps: { key: 'host_ps', head: 'What that host did', unit: 'by class' },
   },
   transfers: {
     direction: { key: 'direction', head: 'Direction', unit: 'class' },
@@ -315,14 +266,6 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     class: { key: 'class', head: 'Class', unit: 'class' },
     ps: { key: 'ps', head: 'Time', unit: 'time' },
     share: { key: 'share', head: 'Share', unit: 'share', derived: true },
-  },
-  window_classes_of_hosts: {
-    class: { key: 'class', head: 'Class', unit: 'class' },
-    median_ps: { key: 'median_ps', head: 'Median', unit: 'time', derived: true },
-    share: { key: 'share', head: 'Share', unit: 'share', derived: true },
-    min_ps: { key: 'min_ps', head: 'Least', unit: 'time', derived: true },
-    max_ps: { key: 'max_ps', head: 'Most', unit: 'time', derived: true },
-    host: { key: 'host', head: 'Most on', unit: 'text', derived: true },
   },
   window_devices: {
     name: { key: 'name', head: 'Device', unit: 'text' },

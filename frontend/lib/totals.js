@@ -19,10 +19,6 @@ export function total(items, field) {
   return items.reduce((sum, item) => sum + (read(item) ?? 0), 0);
 }
 
-/** The total, null if no item has a value. @template T @param {readonly T[]} items @param {Field<T, Amount>} field */
-export const knownTotal = (items, field) =>
-  items.some((item) => accessor(field)(item) != null) ? total(items, field) : null;
-
 /**
  * The items by key, in their order.
  * @template T, K

@@ -34,11 +34,7 @@ const BUSY_TIME_FINDINGS = ['straggler', 'device_copies', 'device_stalls', 'expo
  * @param {Pick<Overview, 'explained_gaps'> & {steps: {columns: import('../lib/routes').StepColumns}}} answer
  * @param {number} [placeIndex]
  */
-export function findingLinkState(
-  { id, windows },
-  { explained_gaps, steps: { columns } },
-  placeIndex = 0,
-) {
+export function findingLinkState({ id, windows }, { explained_gaps, steps: { columns } }, placeIndex = 0) {
   const gap = explained_gaps[id]?.gaps[placeIndex];
   if (gap) return { ...gapLinkState(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[placeIndex];
@@ -187,15 +183,13 @@ export function markLinked(element, { link }) {
 function showButton(finding, answer, app) {
   const { id, windows } = finding;
   const gaps = answer.explained_gaps[id];
-  const places = gaps?.gaps ?? windows;
-  if (OPS_FINDINGS.includes(id)) return viewButton('Device', () => app.open(opsLinkState(finding, answer)));
-  if (!places.length) {
-    const view = VIEWS_WITHOUT_PLACE[id] ?? 'Gaps';
-    return viewButton(view, () => app.open({ v: view.toLowerCase(), sel: '', f: '' }));
-  }
+  const isAboutOps = OPS_FINDINGS.includes(id);
+  const places = isAboutOps ? [] : (gaps?.gaps ?? windows);
+  const view = isAboutOps ? 'Device' : (VIEWS_WITHOUT_PLACE[id] ?? 'Gaps');
   /** Index of the place that the next click shows. */
   let next = 0;
   const label = () => {
+    if (!places.length) return `Show in ${view}`;
     const step = stepName(answer.steps.columns, places[next].start_ps);
     const place = step ? ` in step ${step}` : '';
     return `Show${place}${places.length > 1 ? `, ${next + 1} of ${places.length}` : ''}`;
@@ -203,6 +197,8 @@ function showButton(finding, answer, app) {
   const show = button(
     label(),
     () => {
+      if (isAboutOps) return app.open(opsLinkState(finding, answer));
+      if (!places.length) return app.open({ v: view.toLowerCase(), sel: '', f: '' });
       const state = findingLinkState(finding, answer, next);
       next = (next + 1) % places.length;
       show.textContent = label();
@@ -216,7 +212,3 @@ function showButton(finding, answer, app) {
   );
   return show;
 }
-
-/** @param {string} view @param {() => void} open */
-const viewButton = (view, open) =>
-  button(`Show in ${view}`, open, { class: 'small-button', 'data-testid': 'finding-show' });

@@ -13,7 +13,7 @@ import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/panel-parts.js';
-import { NO_SELECTED_DEVICE, dutyLine } from './duty.js';
+import { NO_SELECTED_DEVICE } from './duty.js';
 import { idleParts } from './step-idle.js';
 
 /** @typedef {import('../lib/routes').ClassName} ClassName */
@@ -23,9 +23,9 @@ import { idleParts } from './step-idle.js';
  * @param {import('../lib/views').DutyDevice[]} allDevices
  * @param {import('../lib/views').DeviceTime[]} times
  * @param {import('../lib/routes').Overview} answer
- * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
+ * @param {HTMLElement|null} line of devices that agree @param {import('../frame/app.js').App} app
  */
-export function idleCard(allDevices, times, { step_idle, gap_causes, counts, steps, devices_agree }, session, app) {
+export function idleCard(allDevices, times, { step_idle, gap_causes, counts, steps }, line, app) {
   if (!allDevices.length) {
     return emptyCard(
       'Idle time by cause',
@@ -38,10 +38,9 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const items = idleParts(app.selectedDevices(times));
   const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
     `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;
-  const singleDuty = devices_agree ? dutyLine(devices, allDevices.length, session, app) : null;
   if (!items.length) {
     const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;
-    return card('Idle time by cause', { note: basis, class: 'idle' }, h('p', null, text), singleDuty);
+    return card('Idle time by cause', { note: basis, class: 'idle' }, h('p', null, text), line);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : SHORT_GAPS);
@@ -92,7 +91,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
       }),
     ),
     edgesNote(times, items, sum.unit, app),
-    singleDuty,
+    line,
   );
 }
 

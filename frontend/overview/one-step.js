@@ -33,7 +33,8 @@ function lookOf({ kind, name }) {
  * @param {Overview} answer
  * @param {App} app
  */
-export function oneStepCard({ one_step, findings, steps: { columns }, partial }, app) {
+export function oneStepCard(answer, app) {
+  const { one_step, steps: { columns }, partial } = answer;
   if (!one_step) return null;
   const { per, now_ps, once_ps, parts, rungs } = one_step;
   const mean_ps = now_ps + once_ps;
@@ -85,7 +86,7 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
             rung.worst_ps > rung.best_ps && piece('uncertain', rung.best_ps, Math.min(rung.worst_ps, now_ps)),
             piece('ghost', Math.min(rung.worst_ps, now_ps), now_ps),
           ],
-          rungNote(rung, findings),
+          rungNote(rung, answer),
         ),
       ),
       h(
@@ -105,11 +106,10 @@ export function oneStepCard({ one_step, findings, steps: { columns }, partial },
   }
 }
 
-/** `−8.8 % · finding 3`; without a finding if it is about several. @param {Rung} rung
- * @param {Overview['findings']} findings */
-function rungNote({ kind, text, finding }, findings) {
+/** `−8.8 % · finding 3`; without a finding if it is about several. @param {Rung} rung @param {Overview} answer */
+function rungNote({ kind, text, finding }, { findings, mistakes }) {
   const rank = findings.findIndex(({ id }) => id === finding) + 1;
-  return rank && kind !== 'fixed' ? `${text} · finding ${rank}` : text;
+  return rank && (kind !== 'fixed' || mistakes.count < 2) ? `${text} · finding ${rank}` : text;
 }
 
 /**

@@ -31,7 +31,10 @@ export function overviewView(app) {
   const noteStale = createStaleNote(app, 'overview', 'finding');
 
   function draw() {
-    const isSubset = app.selectedDevices(devices).length < devices.length;
+    const selected = app.selectedDevices(devices);
+    const isSubset = selected.length < devices.length;
+    // Devices that agree are one line.
+    const line = answer.devices_agree && selected.length ? dutyLine(selected, devices.length, session, app) : null;
     const note = isSubset
       ? `Everything except the duty cycle and idle time by cause covers all ${coreCountText(devices.length)}.`
       : '';
@@ -40,8 +43,7 @@ export function overviewView(app) {
       verdictSection(answer, session.session.description, note, app),
       oneStepCard(answer, app),
       findingsCard(answer, app),
-      (answer.partial ? null : neededCard(answer.needed, agreeingDevices(), app)) ??
-        idleCard(devices, idle, answer, session, app),
+      (answer.partial ? null : neededCard(answer.needed, line, app)) ?? idleCard(devices, idle, answer, line, app),
       answer.devices_agree ? null : dutyCard(devices, session, app),
       steps.element,
       dataCards(answer, devices.length, app),
@@ -49,12 +51,6 @@ export function overviewView(app) {
     steps.open(answer, session);
     markLinked(element, app);
     noteStaleFinding();
-  }
-
-  /** The line of devices that agree; null if they differ. */
-  function agreeingDevices() {
-    const selected = app.selectedDevices(devices);
-    return answer.devices_agree && selected.length ? dutyLine(selected, devices.length, session, app) : null;
   }
 
   function noteStaleFinding() {

@@ -4,16 +4,11 @@ import { h } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { share, timeText } from '../lib/format.js';
 import { partColumns, table } from '../lib/table.js';
+import { TERMS } from '../lib/terms.js';
 
 /** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 
-/** Where the scope of an op was found, by state. */
-const SOURCES = {
-  direct: 'scope in the op’s own metadata',
-  recovered: 'scope of the computations that it calls or, for copies, of its neighbours',
-  bare: 'an op name without a scope, as in the backward pass',
-  none: 'no name, as copies and other ops that the compiler creates',
-};
+const STATES = /** @type {const} */ (['direct', 'recovered', 'bare', 'none']);
 
 /** A part of the bar with a larger share shows its name, time and share. */
 const MIN_NAMED_SHARE = 0.12;
@@ -27,11 +22,9 @@ const MIN_WRITTEN_SHARE = 0.03;
  */
 export function coverageCard(document, stepName, choices) {
   const { coverage, total, device, hint, words } = document;
-  const rows = Object.entries(SOURCES).map(([key, source]) => ({
-    key, source, word: words[/** @type {keyof SOURCES} */ (key)],
-  }));
+  const rows = STATES.map((key) => ({ key, word: words[key], source: TERMS[words[key]] }));
   const [stepParts, captureParts] = [coverage, total].map((sums) =>
-    rows.map(({ key }) => sums[/** @type {'direct_ps'} */ (`${key}_ps`)]),
+    rows.map(({ key }) => sums[/** @type {const} */ (`${key}_ps`)]),
   );
   /** Indices of the states. */
   const items = [...rows.keys()];

@@ -97,7 +97,7 @@ export function drawFollowed(pen, scene, palette, tones, follow, { selection, ri
     const outlined = isOutlined ? boxes.filter(({ w }) => w >= MIN_OUTLINED_PX) : [];
     outlined.forEach(({ x, w }) => outline(palette.sel, 1.5, x, y, w, lane.h));
   }
-  if (!target) return;
+  if (!target || !pieces.length) return;  // aligned rows may leave out pieces
   const y1 = laneTop(scene, target);
   if (runs[0]) box(palette.sel, Math.round(scale.x(runs[0].start_ps)), top, 1, height, 0.6);
   if (source && ribbons) drawRibbons(source, y1);

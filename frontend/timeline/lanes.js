@@ -30,8 +30,7 @@ const SCROLL_MARGIN_PX = 4;
 /** Width of the labels in wide and narrow windows. */
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW_PX = 1200;
-/** Of more steps than these in the window, the row of steps is as high as the room allows, within these limits. */
-const MAX_SLICED_STEPS = 200;
+/** A row of steps that are bars is as high as the room allows, within these limits. */
 const STEPS_PX = { min: 72, max: 300 };
 /** A lane of folded threads draws at most this many of them. */
 const MAX_FOLDED_ROWS = 16;
@@ -110,8 +109,8 @@ export function createLanes(model, on) {
     };
     // Without a selection, the row of many steps takes the free height, or devices open one by one as far as it allows.
     // A selection, whose panel takes some of the height, leaves both, so that nothing moves below the pointer.
-    const steps = rows.find(({ kind }) => kind === 'steps')?.events ?? 0;
-    const hasManySteps = steps * (span.end_ps - span.start_ps) > MAX_SLICED_STEPS * model.duration && !lanes.grouped;
+    const steps = rows.find(({ kind }) => kind === 'steps')?.id ?? '';
+    const hasManySteps = Boolean(on.slices()?.rows.get(steps)?.[0]?.parts) && !lanes.grouped;
     const room = on.height(Infinity) - TOP_PX;
     const roomKey = [
       room, rows.length, palette.fontScale, foldsText(open), chosen.devices, hasManySteps, [...hiddenRows],
@@ -346,7 +345,9 @@ export function createLanes(model, on) {
     /** The key of a slice in the legend; empty without one. @param {import('./scene.js').DrawnSlice|null} slice */
     keyOf(slice) {
       const slices = on.slices();
-      return slice && slice.index >= 0 && slices ? keyOf(tones, slice.lane, slice.index, slices) : '';
+      // Other columns may have arrived since the slice was found.
+      const start = slice && slices?.rows.get(slice.row)?.[slice.depth]?.start[slice.index];
+      return slice && slices && start === slice.start_ps ? keyOf(tones, slice.lane, slice.index, slices) : '';
     },
     recolor() {
       palette = readPalette();

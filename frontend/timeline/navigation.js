@@ -78,7 +78,7 @@ export function createNavigation(model, { lanes, gaps, session, announce }) {
   function enter(spans = false) {
     const { cursor: at } = state;
     if (!at) return;
-    if (spans) return selectSpan(at);
+    if (spans && at.index >= 0) return selectSpan(at);
     if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
     else if (at.count > 1) model.select(sliceSelection(at));
     else selectSlice(at);

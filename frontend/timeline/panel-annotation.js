@@ -10,7 +10,6 @@ import { eventLink } from './panel-parts.js';
 /** @typedef {import('../lib/routes').EventDetails} EventDetails */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
-const MAX_LAUNCHES = 3;
 const MAX_NAMED_DEVICES = 2;
 
 /**
@@ -19,9 +18,8 @@ const MAX_NAMED_DEVICES = 2;
  * @param {PanelActions} act
  */
 export function launchesOf({ launches, launches_left_out: leftOut, class: className, on_device: work }, act) {
-  const more = Math.max(0, launches.length - MAX_LAUNCHES) + leftOut;
   return [
-    ...launches.slice(0, MAX_LAUNCHES).flatMap(({ call, run, program, devices, duration_ps }, at) => {
+    ...launches.flatMap(({ call, run, program, devices, duration_ps }, at) => {
       const names = devices.map(act.deviceName);
       const cores = names.length > MAX_NAMED_DEVICES ? plural(names.length, 'core') : names.join(' and ');
       return [
@@ -31,7 +29,7 @@ export function launchesOf({ launches, launches_left_out: leftOut, class: classN
         h('span', { title: names.join(', ') }, ` on ${cores}, ${timeText(duration_ps)}`),
       ];
     }),
-    more ? `; and ${count(more)} more` : '',
+    leftOut ? `; and ${count(leftOut)} more` : '',
   ];
 }
 
@@ -68,7 +66,7 @@ function piecesTable({ pieces, count: pieceCount, ops }, act) {
       textColumn('Piece', (piece) => {
         const before = total(pieces.slice(0, pieces.indexOf(piece)), 'count');
         return piece.count > 1 ? `${count(before + 1)} – ${count(before + piece.count)}` : count(before + 1);
-      }),
+      }, { value: (piece) => pieces.indexOf(piece) }),
       timeColumn('After its run’s start', columnUnit(pieces, 'after_ps'), 'after_ps'),
       time,
       countColumn('Ops', 'ops'),

@@ -2,6 +2,7 @@
 
 import { h, button } from '../lib/dom.js';
 import { createMultiSelect } from '../frame/multi-select.js';
+import { escapeInvisible } from '../lib/escapes.js';
 import { arrangedId } from './layout.js';
 import { laneTop } from './scene.js';
 
@@ -24,8 +25,7 @@ export function createRowActions(model, lanes, nameOf, announce) {
   let shown = null;
   const pin = button('pin', () => toggle('pinnedRows', shown), { 'data-testid': 'row-pin' });
   const hide = button('hide', () => toggle('hiddenRows', shown), { 'data-testid': 'row-hide' });
-  const element = h('div', { class: 'row-actions' }, pin, hide);
-  element.hidden = true;
+  const element = h('div', { class: 'row-actions hidden' }, pin, hide);
   const menu = createMultiSelect('rows', 'rows-menu', (values) => {
     const kept = new Set(values);
     model.arrangeRows({ hiddenRows: new Set(values.length ? [...names.keys()].filter((id) => !kept.has(id)) : []) });
@@ -35,9 +35,12 @@ export function createRowActions(model, lanes, nameOf, announce) {
   const isArranged = (lane) =>
     Boolean(lane && (lane.kind === 'slices' || (lane.kind === 'device' && !lane.id.endsWith('.rest'))));
 
+  /** Whether a row can be pinned: a thread, or a device of a single host. @param {Lane} lane */
+  const canPin = ({ row }) => !lanes().grouped && Boolean(row.device || row.kind === 'thread');
+
   /** @param {'hiddenRows'|'pinnedRows'} key @param {Lane|null|undefined} lane */
   function toggle(key, lane) {
-    if (!isArranged(lane) || (key === 'pinnedRows' && lanes().grouped)) return;
+    if (!isArranged(lane) || (key === 'pinnedRows' && !canPin(lane))) return;
     const id = arrangedId(lane.row);
     const ids = new Set(state[key]);
     const isOn = !ids.delete(id);
@@ -50,10 +53,10 @@ export function createRowActions(model, lanes, nameOf, announce) {
   /** Shows the buttons beside the label of a lane; null hides them. @param {Lane|null} lane */
   function show(lane) {
     shown = isArranged(lane) ? lane : null;
-    element.hidden = !shown;
+    element.classList.toggle('hidden', !shown);
     if (!shown) return;
     const id = arrangedId(shown.row);
-    pin.hidden = lanes().grouped;
+    pin.classList.toggle('hidden', !canPin(shown));
     pin.textContent = state.pinnedRows.has(id) ? 'unpin' : 'pin';
     pin.setAttribute('aria-label', `${pin.textContent} ${names.get(id)}`);
     hide.setAttribute('aria-label', `hide ${names.get(id)}`);
@@ -70,7 +73,7 @@ export function createRowActions(model, lanes, nameOf, announce) {
     run(key) { toggle(key, [shown, state.hover?.lane, state.cursor?.lane].find(isArranged)); },
     /** Lists the rows in the menu. @param {import('./layout.js').Row[]} rows */
     list(rows) {
-      names = new Map(rows.map((row) => [arrangedId(row), nameOf(row)]));
+      names = new Map(rows.map((row) => [arrangedId(row), escapeInvisible(nameOf(row))]));
       const { size } = state.hiddenRows;
       menu.set(
         [...names].map(([value, label]) => ({ value, label })),

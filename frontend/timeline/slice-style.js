@@ -55,26 +55,22 @@ export function lookOf(palette, tones, lane, i, slices) {
   const { row: { id, kind }, depth } = lane;
   const { name, classIndex } = (slices.rows.get(id) ?? [])[depth];
   const key = keyOf(tones, lane, i, slices);
+  /** @param {Look['tone']} tone @param {Look['texture']} [texture] */
+  const look = (tone, texture = null) => ({ tone, texture, key });
   if (kind === 'scopes' && !slices.names[name[i]]) {
-    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, texture: 'light', key };
+    return look({ fill: palette.surface, on: palette.ink2, edge: palette.hatch }, 'light');
   }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
     const outlined = { fill: palette.surface2, on: palette.ink, edge: palette.line2 };
-    return { tone: key ? palette.annotations[tones.get(key.slice(1)) ?? 0] : outlined, texture: null, key };
+    return look(key ? palette.annotations[tones.get(key.slice(1)) ?? 0] : outlined);
   }
-  if (kind === 'modules') return { tone: palette.run, texture: null, key };
+  if (kind === 'modules') return look(palette.run);
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
-    return {
-      tone: classIndex[i] === COLLECTIVE ? palette.collective : palette.op,
-      texture: classIndex[i] === STALL ? 'hatch' : null,
-      key,
-    };
+    const tone = classIndex[i] === COLLECTIVE ? palette.collective : palette.op;
+    return look(tone, classIndex[i] === STALL ? 'hatch' : null);
   }
-  return {
-    tone: palette.classes[CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (key))],
-    texture: key === 'wait' ? 'hatch' : key === 'unrecorded' ? 'dots' : null,
-    key,
-  };
+  const tone = palette.classes[CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (key))];
+  return look(tone, key === 'wait' ? 'hatch' : key === 'unrecorded' ? 'dots' : null);
 }
 
 /**

@@ -363,7 +363,7 @@ export function timelineView(app) {
     if (requested !== session) return;
     session = { ...requested, rows };
     openRows(true);
-    // An annotation can be followed now.
+    // The facts about an op are known now.
     if (state.selection?.kind === 'event') showPanel();
   }
 

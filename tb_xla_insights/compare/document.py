@@ -77,7 +77,7 @@ def _compare(
         "b": totals_b.document(),
         "verdict": verdict,
         "chance": chance(totals_a, totals_b, pair, measures),
-        "predictions": predictions(a.report, b.report),
+        "predictions": predictions(totals_a, totals_b),
         "measures": measures,
         "classes": classes,
         "steps": match_steps(totals_a, totals_b),

@@ -86,6 +86,11 @@ def is_same(a: float, b: float) -> bool:
     return abs(b - a) <= INFO_SHARE * max(abs(a), abs(b))
 
 
+def differ_in_setup(a: SessionTotals, b: SessionTotals) -> bool:
+    """Whether the sessions ran on other devices or with another framework."""
+    return bool(a.report["environment"]["label"] != b.report["environment"]["label"])
+
+
 def differ_in_step_size(a: SessionTotals, b: SessionTotals) -> bool:
     """Whether steps of the sessions take different numbers of samples: a longer step is then not worse."""
     sizes = [session.throughput["samples_per_step"] for session in (a, b) if session.throughput]

@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.launches.executions import MAX_EXECUTIONS
 from tb_xla_insights.analysis.propagation.path_names import path_text
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.measures import differ_in_step_size, is_same
+from tb_xla_insights.compare.measures import differ_in_setup, differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
 from tb_xla_insights.text.english import Bold, join_words, plural
@@ -117,8 +117,10 @@ def compare_verdict(
 def _setup_sentence(a: SessionTotals, b: SessionTotals) -> str:
     """Returns ` The setups differ: A is JAX · PJRT · 4 TPU v4 cores, B JAX · PJRT · 8 TPU v4 cores.`; empty if they do
     not differ. Then a longer step may do more work, or share it among fewer devices."""
+    if not differ_in_setup(a, b):
+        return ""
     label_a, label_b = (session.report["environment"]["label"] for session in (a, b))
-    return "" if label_a == label_b else f" The setups differ: A is {label_a}, B {label_b}."
+    return f" The setups differ: A is {label_a}, B {label_b}."
 
 
 def _without_steps(a: SessionTotals, b: SessionTotals) -> str:

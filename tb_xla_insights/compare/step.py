@@ -122,8 +122,8 @@ def _runs(trace: Trace, step: int, start: int, end: int) -> tuple[list[StepRun],
 
 
 def _gaps(trace: Trace, start: int, end: int) -> tuple[list[StepGap], int]:
-    """Returns the gaps of the first device, cut at the step's edges, and their number; only the longest if there are
-    many."""
+    """Returns the gaps of the first device between two instants, cut there, and their number; only the longest if there
+    are many."""
     if not trace.devices:
         return [], 0
     gaps = find_gaps(trace)

@@ -61,12 +61,10 @@ class Gain:
 
 @dataclass(frozen=True)
 class StepChange:
-    """How a fix changes the step that it refers to: to `after_ps` at best. `gain`: the share of `before_ps` that it
-    saves then."""
+    """How a fix changes the step that it refers to. `gain`: the share of `before_ps` that it saves, at best."""
 
     before_ps: int
     after_ps: int
-    after_at_worst_ps: int
     gain: float
     is_certain: bool
 
@@ -89,14 +87,13 @@ def step_change(finding: Row, report: Row) -> StepChange | None:
     before_ps, mistakes = finding["step_ps"], report["mistakes"]
     if finding["recurs"] != "once":
         before_ps = mistakes["usual_step_ps"]
-    gain, gain_at_worst = finding["gain"] or 0.0, finding["gain_at_worst"] or 0.0
-    return StepChange(
-        before_ps,
-        _step_after(before_ps, gain),
-        _step_after(before_ps, gain_at_worst),
-        gain,
-        is_certain(gain, gain_at_worst),
-    )
+    gain = finding["gain"] or 0.0
+    return StepChange(before_ps, round(before_ps * (1 - gain)), gain, _is_certain(finding))
+
+
+def step_at_worst(finding: Row, change: StepChange) -> int:
+    """The step after the fix of a finding at worst; `change`: its `step_change`."""
+    return round(change.before_ps * (1 - (finding["gain_at_worst"] or 0.0)))
 
 
 def change_after_mistakes(limit: Row, report: Row) -> StepChange | None:
@@ -105,14 +102,11 @@ def change_after_mistakes(limit: Row, report: Row) -> StepChange | None:
     before_ps, after_ps = (report["mistakes"][key] for key in ("step_if_fixed_ps", "step_without_limit_ps"))
     if not before_ps or after_ps is None:
         return None
-    gain_at_worst = limit["gain_at_worst"] or 0.0
-    is_limit_certain = is_certain(limit["gain"] or 0.0, gain_at_worst)
-    gain = (before_ps - after_ps) / before_ps
-    return StepChange(before_ps, after_ps, _step_after(before_ps, gain_at_worst), gain, is_limit_certain)
+    return StepChange(before_ps, after_ps, (before_ps - after_ps) / before_ps, _is_certain(limit))
 
 
-def _step_after(before_ps: int, gain: float) -> int:
-    return round(before_ps * (1 - gain))
+def _is_certain(finding: Row) -> bool:
+    return is_certain(finding["gain"] or 0.0, finding["gain_at_worst"] or 0.0)
 
 
 def is_certain(gain: float, gain_at_worst: float) -> bool:

@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.host_rows import host_rows
+from tb_xla_insights.report.one_step import OF_WORK
 from tb_xla_insights.report.work_tables import work_by_annotation, work_by_op
 from tb_xla_insights.text import units
 
@@ -179,9 +180,7 @@ def _work_table(report: Row, step: OneStep) -> NeededTable | None:
     whole_ps = work["total"]["self_ps"]
     if not whole_ps:
         return None
-    ops_ps = sum(
-        part["ps"] for part in step["parts"] if part["kind"] in ("computing", "collective", "wait", "late")
-    )
+    ops_ps = sum(part["ps"] for part in step["parts"] if part["kind"] in OF_WORK)
     has_annotations = any(row["path"] for row in work["annotations"])
 
     def rows(limit: int) -> list[Sequence[str]]:
@@ -208,7 +207,7 @@ def _work_table(report: Row, step: OneStep) -> NeededTable | None:
 
 def _hosts_table(report: Row) -> NeededTable:
     """The hosts that the others wait for longest."""
-    hosts = sorted(host_rows(report["hosts"]), key=lambda row: -(row["others_wait_ps"] or 0))
+    hosts = host_rows(sorted(report["hosts"], key=lambda row: -(row["others_wait_ps"] or 0)))
     unit, decimals = _precision(max(row["others_wait_ps"] or 0 for row in hosts))
 
     def time(ps: int | None) -> str:
@@ -229,7 +228,7 @@ def _hosts_table(report: Row) -> NeededTable:
         if len(named) < len(hosts):
             rest = hosts[limit - 1 :]
             waits_ps = sum(row["others_wait_ps"] or 0 for row in rest)
-            texts.append((f"{len(rest)} more", time(waits_ps), "", "", ""))
+            texts.append((f"{len(report['hosts']) - len(named)} more", time(waits_ps), "", "", ""))
         return texts
 
     return NeededTable(

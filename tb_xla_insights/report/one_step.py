@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.opcodes import opcode
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import SHORT_GAPS, label
 from tb_xla_insights.report.figures import idle_rows
-from tb_xla_insights.report.finding_text import finding_groups, is_certain, step_change
+from tb_xla_insights.report.finding_text import finding_groups, is_certain, step_at_worst, step_change
 from tb_xla_insights.text.units import PS_PER, reduction_text, rounded_parts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MIN_RUNG_SHARE = 0.01
 """The share of the usual step by which a rung must be shorter, and differ from the rung above it."""
 
 
-_OF_WORK = ("computing", "collective", "wait", "late")
+OF_WORK = ("computing", "collective", "wait", "late")
 """The kinds of the parts of the devices' work."""
 
 
@@ -66,7 +66,7 @@ def one_step(report: Row) -> OneStep | None:
         return _document("second", second, dict.fromkeys(second, 0), [])
     mean_ps = mistakes["step_ps"] or recorded_ps
     now_ps = min(mistakes["usual_step_ps"] or mean_ps, mean_ps)
-    work = {key: ps for key, ps in recorded.items() if key.kind in _OF_WORK}
+    work = {key: ps for key, ps in recorded.items() if key.kind in OF_WORK}
     if mean_ps > recorded_ps and any(work.values()):
         mean = recorded | _with_sum(work, sum(work.values()) + mean_ps - recorded_ps)
     else:
@@ -88,7 +88,7 @@ def _document(per: Literal["step", "second"], mean: Times, once: Times, rungs: S
         for key, ps in mean.items()
         if ps
     ]
-    order = (*_OF_WORK, "idle", "short_gaps")
+    order = (*OF_WORK, "idle", "short_gaps")
     parts.sort(key=lambda part: (order.index(part["kind"]), -part["ps"] if part["kind"] == "idle" else 0))
     return {
         "per": per,
@@ -230,15 +230,15 @@ def _rungs_of_findings(report: Row) -> Iterator[Rung]:
     now_ps, fixed_ps = (report["mistakes"][key] for key in ("usual_step_ps", "step_if_fixed_ps"))
     tagged = [(group.tag, finding) for group in finding_groups(report) for finding in group.findings]
     changes = {finding["id"]: change for _, finding in tagged if (change := step_change(finding, report))}
-    fixes = [finding["id"] for tag, finding in tagged if tag == "fix" and finding["id"] in changes]
+    fixes = [finding for tag, finding in tagged if tag == "fix" and finding["id"] in changes]
     if fixes and fixed_ps is not None:
-        at_worst_ps = min(changes[id_].after_at_worst_ps for id_ in fixes)
-        label = "fixed" if len(fixes) == 1 else "all fixed"
-        yield _rung("fixed", label, fixes[0], now_ps, (fixed_ps, at_worst_ps))
+        at_worst_ps = min(step_at_worst(finding, changes[finding["id"]]) for finding in fixes)
+        name = "all fixed" if report["mistakes"]["count"] > 1 else "fixed"
+        yield _rung("fixed", name, fixes[0]["id"], now_ps, (fixed_ps, at_worst_ps))
     for number, (tag, finding) in enumerate(tagged, start=1):
         change = changes.get(finding["id"])
         if tag == "pace" and change and change.gain >= INFO_SHARE:
-            times_ps = change.after_ps, change.after_at_worst_ps
+            times_ps = change.after_ps, step_at_worst(finding, change)
             yield _rung("pace", f"without {number}", finding["id"], now_ps, times_ps)
 
 

@@ -10,13 +10,14 @@ from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.report.condensed import device_row
 from tb_xla_insights.report.device_columns import (
     MAX_EXACT_ROWS,
     common_unit_ps,
     device_columns,
     rounded_to_unit,
 )
-from tb_xla_insights.report.duty import devices_agree
+from tb_xla_insights.report.duty import DUTY, devices_agree
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of, tag_of
 from tb_xla_insights.report.gap_findings import explained_gaps
@@ -81,7 +82,10 @@ def _overview(session: SessionView) -> Overview:
         "verdict": report["verdict"],
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
-        "devices_agree": devices_agree([device["duty_cycle"] for device in report["devices"]]),
+        "devices_agree": all(
+            devices_agree([device_row(device, definition)["duty_cycle"] for device in report["devices"]])
+            for definition in DUTY
+        ),
         "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
         "one_step": step,
         "needed": table.document(_MAX_NEEDED_ROWS) if table else None,

@@ -375,7 +375,7 @@ class CommonComparison(TypedDict):
     """Result of the significance test for the difference in the verdict."""
     predictions: list[Prediction]
     """Of A's findings that recur and gain at least 3 % of a step, those that B no longer has; empty if a session has no
-    steps, or if the setups differ."""
+    steps, or if the setups or the samples per step differ."""
     measures: list[Measure]
     """Figures of both."""
     classes: list[ClassDifference]

@@ -296,7 +296,7 @@ class Overview(PartialAnswer):
     devices: DeviceColumns
     """The devices."""
     devices_agree: bool
-    """Whether one number says how busy all of them are."""
+    """Whether one number says how busy all of them are, by each definition of busy."""
     step_idle: MeanStep
     """The mean step."""
     one_step: OneStep | None

@@ -72,8 +72,8 @@ class LaneSlices(TypedDict):
     f: NotRequired[str]
     """The covered share of each bucket that a merged slice touches, from 0 to f, slice by slice."""
     p: NotRequired[dict[str, list[int]]]
-    """Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent, `work` (of
-    a device) and idle time by class."""
+    """Only of more than 200 steps, whose slices are the slowest step of each pixel: their parts in percent: `work` of
+    devices and their idle time by class, or, without devices, the driving thread's time by class."""
 
 
 class TimelineSlices(TypedDict):
@@ -179,8 +179,6 @@ class DeviceWork(TypedDict):
     """Time, number of ops and of pieces, in words."""
     note: str
     """When the work runs, and how it was found, in words."""
-    device_ps: int
-    """Own time of the ops."""
     ops: int
     """Number of ops."""
     count: int
@@ -243,11 +241,11 @@ class EventDetails(EventSummary):
     flow: EventFlow
     """The events that flows link with it."""
     launches: list[LaunchOfEvent]
-    """The first eight launches of an annotation's work, of a call, or of a run."""
+    """The first three launches of an annotation's work, of a call, or of a run."""
     launches_left_out: int
     """Number of the others."""
     on_device: OnDevice | None
-    """The work of an annotation on devices; `null` for other events, and until the rows of scopes are known."""
+    """The work of an annotation on devices; `null` for other events."""
     occurrences: Occurrences
     """The events of the same name."""
 

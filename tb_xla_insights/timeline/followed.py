@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         OnDevice,
     )
 
-_MAX_LAUNCHES = 8
+_MAX_LAUNCHES = 3
 _DISPATCH = CLASSES.index("dispatch")
 
 
@@ -164,11 +164,8 @@ class Followed:
             return None
         nodes, pieces = find_nodes(self._trace), self._pieces
         node = nodes.path.index(self._path) if self._path in nodes.path else -1
-        counts = {
-            (sum(piece.ops for piece in of_device), sum(piece.count for piece in of_device))
-            for of_device in pieces.values()
-        }
-        where = f"on each of {len(pieces)} cores" if len(counts) == 1 and len(pieces) > 1 else ""
+        texts = {_work_text(of_device) for of_device in pieces.values()}
+        where = f"on each of {len(pieces)} cores" if len(texts) == 1 < len(pieces) else ""
         return {
             "path": self._path,
             "depth": len(nodes.with_enclosing(node)) - 1 if node >= 0 else 0,
@@ -184,17 +181,17 @@ class Followed:
             return "no device ops were recorded."
         reason = lost_annotations(self._trace).get(self._path or "")
         if reason is None:
-            return "no run that was launched after it has an op of it."
+            return "no run that its step launched after it has an op of it."
         return f"{reason}. {ADVICE[reason]}"
 
     def _device(self, number: int, pieces: list[WorkPiece], parts: PartsOfPath, where: str) -> DeviceWork:
         trace, ops = self._trace, find_ops(self._trace)
         device, runs = trace.devices[number], find_launches(self._trace).runs
         of_runs = sorted({piece.run for piece in pieces})
-        time, direct, op_count = (
-            sum(getattr(piece, name) for piece in pieces) for name in ("device_ps", "direct_ps", "ops")
+        time, direct, op_count, count = (
+            sum(getattr(piece, name) for piece in pieces)
+            for name in ("device_ps", "direct_ps", "ops", "count")
         )
-        count = sum(piece.count for piece in pieces)
         first, begin = pieces[0], int(runs.start_ps[pieces[0].run])
         rows = {
             found.event: found
@@ -207,7 +204,7 @@ class Followed:
         after_ps = first.start_ps - begin
         after = f"{units.brief_time(after_ps)} after" if after_ps else "at"
         program = find_launches(trace).programs[runs.program[first.run]].name
-        length = units.brief_time(pieces[-1].end_ps - first.start_ps)
+        length = units.brief_time(max(piece.end_ps for piece in pieces) - first.start_ps)
         sentences = [f"{begins} {after} the start of {program}, and {ends} {length} later."]
         if direct < time:
             sentences.append(f"{units.share(1 - direct / time)} of the time is {ops.words[RECOVERED]}.")
@@ -217,11 +214,8 @@ class Followed:
             )
         return {
             "device": device.id,
-            "text": ", ".join(
-                [units.brief_time(time), plural(op_count, "op"), plural(count, "piece"), place]
-            ),
+            "text": f"{_work_text(pieces)}, {place}",
             "note": " ".join(sentences),
-            "device_ps": time,
             "ops": op_count,
             "count": count,
             "runs": [(int(runs.start_ps[run]), int(runs.end_ps[run])) for run in of_runs],
@@ -230,7 +224,6 @@ class Followed:
 
     def _piece(self, number: int, piece: WorkPiece, rows: dict[int, RowEvent]) -> DevicePiece:
         trace, ops = self._trace, find_ops(self._trace)
-        named, inferred = ops.words[DIRECT], ops.words[RECOVERED]
         longest = rows.get(int(trace.devices[number].ops.row[piece.longest]))
         return {
             "start_ps": piece.start_ps,
@@ -239,11 +232,25 @@ class Followed:
             "device_ps": piece.device_ps,
             "ops": piece.ops,
             "count": piece.count,
-            "named": named
-            if piece.direct_ps == piece.device_ps
-            else inferred
-            if not piece.direct_ps
-            else f"{named} {units.share(piece.direct_ps / piece.device_ps)}, {inferred}",
+            "named": _named(piece, ops.words),
             "longest": None if longest is None else self._summary(longest),
             "source": op_source(ops, int(ops.devices[number].key[piece.longest])),
         }
+
+
+def _work_text(pieces: list[WorkPiece]) -> str:
+    """`41.9 ms, 48 ops, 3 pieces`."""
+    time, ops, count = (
+        sum(getattr(piece, name) for piece in pieces) for name in ("device_ps", "ops", "count")
+    )
+    return ", ".join((units.brief_time(time), plural(ops, "op"), plural(count, "piece")))
+
+
+def _named(piece: WorkPiece, words: Sequence[str]) -> str:
+    """How the annotation of the piece's ops was found, in the words for each state: `named 80.0 %, inferred`."""
+    named, inferred = words[DIRECT], words[RECOVERED]
+    if not piece.direct_ps:
+        return inferred
+    if piece.direct_ps == piece.device_ps:
+        return named
+    return f"{named} {units.share(piece.direct_ps / piece.device_ps)}, {inferred}"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import scope_tracks
 from tb_xla_insights.timeline.search import Searchable
-from tb_xla_insights.timeline.tracks import HiddenEvent, RowEvent, Track
+from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.timeline.window_slices import prepare
 from tb_xla_insights.trace.model import Trace
-
-if TYPE_CHECKING:
-    from tb_xla_insights.schema.timeline_route import EventDetails
 
 
 class HostTimeline:
@@ -32,13 +28,6 @@ class HostTimeline:
     def has_all_rows(self) -> bool:
         """Whether `tracks` includes the rows of gaps and scopes."""
         return self._rows.has_all
-
-    def details_of(self, row_event: RowEvent | HiddenEvent) -> EventDetails:
-        """The details of an event. An event of the host may be an annotation, which is followed to the devices by their
-        scopes; that of a device is shown without waiting for the programs to be read."""
-        if row_event.track.head.device is None:
-            self.find_more_rows()
-        return self.details.full(row_event)
 
     def find_more_rows(self) -> None:
         """Adds the rows of gaps and scopes, once; concurrent callers wait. Scopes are read from the programs that

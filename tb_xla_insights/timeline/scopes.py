@@ -220,14 +220,11 @@ class _Labels:
         ]
 
     def _nested_labels(self, node: int, scope: str) -> list[int]:
-        """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
-        recorded scope."""
-        nodes, recorded_parts = self._nodes, scope.split("/")
-        unrecorded = nodes.path[node].count("/") + 1 - len(recorded_parts)
-        labels = []
+        """The labels of a scope and its enclosing scopes, the outermost first."""
+        nodes, labels = self._nodes, []
         for enclosing in nodes.with_enclosing(node)[::-1][:_MAX_DEPTH]:
             path = nodes.path[enclosing]
-            recorded_scope = "/".join(recorded_parts[: max(0, path.count("/") + 1 - unrecorded)])
+            recorded_scope = "/".join(nodes.recorded_names(node, enclosing, scope))
             outer = nodes.parent[enclosing]
             name = path_text(path, nodes.path[outer] if outer >= 0 else "")
             labels.append(self._label(path, recorded_scope, name))

@@ -155,9 +155,13 @@ def _find_scopes(track: Track, rank: Callable[[str, str], int], results: _Result
         ranks, duration = rank_of_name[lane.name], lane.end - lane.start
         for value in np.unique(ranks[(ranks < _NO_MATCH) & (lane.name >= 0)]).tolist():
             hits = np.flatnonzero((ranks == value) & (lane.name >= 0))
-            for name, count in zip(*np.unique(lane.name[hits], return_counts=True), strict=True):
-                total_ps = int(duration[hits][lane.name[hits] == name].sum())
-                results.add_name(track.texts[name], -1, int(count), total_ps, int(count))
+            names, group, counts = np.unique(lane.name[hits], return_inverse=True, return_counts=True)
+            totals_ps = np.zeros(len(names), np.int64)
+            np.add.at(totals_ps, group, duration[hits])
+            for name, count, total_ps in zip(
+                names.tolist(), counts.tolist(), totals_ps.tolist(), strict=True
+            ):
+                results.add_name(track.texts[name], -1, count, total_ps, count)
             hits = hits[:_MAX_HITS]
             results.add(
                 value, track, depth, lane.start[hits], duration[hits], lane.event[hits], lane.name[hits]

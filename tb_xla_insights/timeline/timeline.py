@@ -103,7 +103,7 @@ class Timeline:
         if parsed and host is not None and parsed.row < len(host.trace):
             row_event = host.details.find(parsed.row)
             if row_event is not None:
-                return host.details_of(row_event)
+                return host.details.full(row_event)
         raise InputError(
             f"{self._session.path}: no event {event_id} in this session; select one in the timeline"
         )
@@ -112,19 +112,21 @@ class Timeline:
         """The details of the event of a row that starts at an instant, within a nanosecond: the one whose start is
         nearest (of equally near ones the outermost), at any depth or at one."""
         row_event = self._event_at(row_id, start_ps, depth)
-        return self.hosts[row_event.track.host_number].details_of(row_event)
+        return self.hosts[row_event.track.host_number].details.full(row_event)
 
     def event_of_annotation(self, path: str, start_ps: int) -> EventDetails:
-        """The details of the first annotation of a path that does not end before an instant, or else of the first."""
+        """The details of the first annotation of a path that does not end before an instant, or else of the first, on
+        the first host that has the path."""
         for host in self.hosts.values():
             annotations = host_annotations(host.trace)
             if path not in annotations.path_texts:
                 continue
             rows = annotations.row[annotations.path == annotations.path_texts.index(path)]
+            rows = rows[np.argsort(host.trace.start_ps[rows], kind="stable")]
             later = rows[host.trace.end_ps[rows] >= start_ps]
             row_event = host.details.find(int((later if len(later) else rows)[0]))
             if row_event is not None:
-                return host.details_of(row_event)
+                return host.details.full(row_event)
         raise InputError(
             f"{self._session.path}: no annotation {path} in this session; select one in the timeline"
         )

@@ -47,6 +47,8 @@ const OPTIONS = {
 };
 const layOut = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
+/** The lanes of threads in ROWS. */
+const THREADS = ['h0.t0/0', 'h0.t0/1', 'h0.t0/2', 'h0.t1/0', 'h0.t1/1', 'more.vm'];
 
 test('steps, annotations, classes, devices, threads, folded threads: in this order', () => {
   assert.deepEqual(ids(layOut()), [
@@ -58,12 +60,7 @@ test('steps, annotations, classes, devices, threads, folded threads: in this ord
     'h0.d0.modules/0',
     'h0.d0.ops/0',
     'TPU:1',
-    'h0.t0/0',
-    'h0.t0/1',
-    'h0.t0/2',
-    'h0.t1/0',
-    'h0.t1/1',
-    'more.vm',
+    ...THREADS,
   ]);
 });
 
@@ -85,12 +82,7 @@ test('pinned rows follow the devices, hidden ones are left out unless they are s
     'h0.d1.modules/0',
     'h0.d1.ops/0',
     'h0.t2/0',
-    'h0.t0/0',
-    'h0.t0/1',
-    'h0.t0/2',
-    'h0.t1/0',
-    'h0.t1/1',
-    'more.vm',
+    ...THREADS,
   ]);
 });
 

@@ -1,9 +1,9 @@
-/** Totals of missing values, and functions that take more items than a call can have arguments, or than recursion can
+/** Functions that take more items than a call can have arguments, or than recursion can
  * have levels. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { knownTotal, maximum, minimum } from '../../frontend/lib/totals.js';
+import { maximum, minimum } from '../../frontend/lib/totals.js';
 import { collapsedAtFirst } from '../../frontend/device/tree.js';
 
 test('extremes of more numbers than a call can have arguments', () => {
@@ -12,11 +12,6 @@ test('extremes of more numbers than a call can have arguments', () => {
     [minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)],
     [-7, 499_992, 3, 3, 3],
   );
-});
-
-test('the total of missing values is missing, not 0', () => {
-  const items = [{ ps: null }, { ps: undefined }];
-  assert.deepEqual([knownTotal(items, 'ps'), knownTotal([...items, { ps: 0 }, { ps: 3 }], 'ps')], [null, 3]);
 });
 
 test('a tree of 5,000 levels, each with one row inside, is open at first', () => {

@@ -101,12 +101,8 @@ def find_phases(trace: Trace) -> Phases:
         if phase is None or nodes.kind[node] != "annotation":
             position_of_scope.append(None)
             continue
-        segments = scope.split("/")
-        lacking = (
-            nodes.path[node].count("/") + 1 - len(segments)
-        )  # outer names of the path that the scope lacks
-        index = nodes.path[phase].count("/") - lacking
-        position = scope_position(segments[index]) if index >= 0 else 0
+        names = nodes.recorded_names(node, phase, scope)
+        position = scope_position(names[-1]) if names else 0
         name = phase_names.get(nodes.path[phase]) or nodes.name_of(phase)
         position_of_scope.append((name, position))
     phase_of_part = _phases_of_parts(ops, position_of_scope)
@@ -197,17 +193,19 @@ def _host_order(trace: Trace) -> list[PhaseKey]:
     return [phase for _, phase in ordered]
 
 
-def device_phase_segments(trace: Trace, device: int, runs: NDArray[np.bool_] | None = None) -> PhaseSegments:
+def device_phase_segments(
+    trace: Trace, device: int, runs: NDArray[np.bool_] | None = None, of_part: Int32 | None = None
+) -> PhaseSegments:
     """The phase segments of one device in order of time, of all its runs or of those that a mask over Launches.runs
-    selects."""
-    ops, phases = find_ops(trace), find_phases(trace)
+    selects. `of_part`: per part of ops what the segments are of, by default its phase."""
+    ops, of_part = find_ops(trace), find_phases(trace).of_part if of_part is None else of_part
     intervals, device_ops = trace.devices[device].ops, ops.devices[device]
     selected = slice(None) if runs is None else np.append(runs, False)[device_ops.run]
     return PhaseSegments(
         *phase_segments(
             device_ops.key[selected], device_ops.own_ps[selected],
             intervals.start_ps[selected], intervals.end_ps[selected],
-            device_ops.run[selected], ops.first_part, ops.cumulative_weights, phases.of_part,
+            device_ops.run[selected], ops.first_part, ops.cumulative_weights, of_part,
         )
     )  # fmt: skip
 

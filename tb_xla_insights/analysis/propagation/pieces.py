@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import DIRECT
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.kernels import phase_segments
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.order import PhaseSegments
+from tb_xla_insights.analysis.propagation.order import PhaseSegments, device_phase_segments
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.scope_names import scope_position
 from tb_xla_insights.arrays import Int32, Int64
@@ -96,10 +95,7 @@ def parts_of(trace: Trace, path: str, work: Traced) -> PartsOfPath:
     if work.count > 1:
         positions_of_program: dict[str, dict[tuple[int, ...], list[int]]] = {}
         for part in parts.tolist():
-            names = ops.scopes[ops.scope[part]].split("/")
-            # The path may begin further out than the recorded scope.
-            unrecorded = nodes.path[nodes.of_part[part]].count("/") + 1 - len(names)
-            recorded = names[: max(0, path.count("/") + 1 - unrecorded)]
+            recorded = nodes.recorded_names(nodes.of_part[part], target, ops.scopes[ops.scope[part]])
             positions = positions_of_program.setdefault(ops.program[op_of_part[part]], {})
             positions.setdefault(tuple(map(scope_position, recorded)), []).append(part)
         own_parts: list[int] = []
@@ -116,17 +112,14 @@ def parts_of(trace: Trace, path: str, work: Traced) -> PartsOfPath:
 
 def find_pieces(trace: Trace, device: int, work: Traced, parts: PartsOfPath) -> list[WorkPiece]:
     """The pieces of an annotation's work on one device, in order of time."""
-    ops = find_ops(trace)
-    device_ops, intervals = ops.devices[device], trace.devices[device].ops
+    ops, device_ops = find_ops(trace), find_ops(trace).devices[device]
     rows = np.flatnonzero(np.append(work.runs, False)[device_ops.run])
     if not len(rows):
         return []
-    key, own_ps, run = device_ops.key[rows], device_ops.own_ps[rows], device_ops.run[rows]
-    start, end = intervals.start_ps[rows], intervals.end_ps[rows]
-    columns = (key, own_ps, start, end, run, ops.first_part, ops.cumulative_weights, parts.state)
-    segments = PhaseSegments(*phase_segments(*columns))
-    is_of_path = np.logical_or.reduceat(parts.state >= 0, ops.first_part[:-1])[key]
-    return _pieces(segments, rows[is_of_path], start[is_of_path], own_ps[is_of_path])
+    segments = device_phase_segments(trace, device, work.runs, parts.state)
+    is_of_path = np.logical_or.reduceat(parts.state >= 0, ops.first_part[:-1])
+    rows = rows[is_of_path[device_ops.key[rows]]]
+    return _pieces(segments, rows, trace.devices[device].ops.start_ps[rows], device_ops.own_ps[rows])
 
 
 def _pieces(segments: PhaseSegments, op: NDArray[np.intp], op_start: Int64, own_ps: Int64) -> list[WorkPiece]:

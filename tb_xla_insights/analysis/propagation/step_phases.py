@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         StepPhases,
     )
 
-_MIN_SHARE = 200
+_MIN_SHARE = 1 / 200
 """Segments with less than this part of the step's work are short: they would be drawn narrower than 3 pixels."""
 _PARTS = 20
 """The number of equal parts of the step's work within each of which short segments of a phase are joined."""
@@ -224,7 +224,7 @@ def _legible(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
     kind = _kind(segments)
     joined_key = part * (int(kind.max()) + 1) + kind
     own_key = int(joined_key.max()) + 1 + np.arange(len(segments))
-    is_short = segments.time_ps * _MIN_SHARE < total
+    is_short = segments.time_ps < _MIN_SHARE * total
     joined, counts = _joined(segments, np.where(is_short, joined_key, own_key))
     legible, neighbours = _joined(joined, np.cumsum(np.diff(_kind(joined), prepend=-1) != 0))
     return legible, np.add.reduceat(counts, np.cumsum(neighbours) - neighbours).tolist()

@@ -65,6 +65,12 @@ class Nodes:
         outer = self.parent[node]
         return self.path[node][len(self.path[outer]) + 1 if outer >= 0 else 0 :]
 
+    def recorded_names(self, node: int, enclosing: int, scope: str) -> list[str]:
+        """The names that the recorded scope of a path has of a path around it; a path may begin further out."""
+        names = scope.split("/")
+        lacking = self.path[node].count("/") + 1 - len(names)
+        return names[: max(0, self.path[enclosing].count("/") + 1 - lacking)]
+
     def with_enclosing(self, node: int) -> list[int]:
         """The indices of a path and of all paths around it, the innermost first."""
         nodes = []
