@@ -233,7 +233,7 @@ def _rungs_of_findings(report: Row) -> Iterator[Rung]:
     fixes = [finding for tag, finding in tagged if tag == "fix" and finding["id"] in changes]
     if fixes and fixed_ps is not None:
         at_worst_ps = min(step_at_worst(finding, changes[finding["id"]]) for finding in fixes)
-        name = "all fixed" if report["mistakes"]["count"] > 1 else "fixed"
+        name = "fixed" if len(fixes) == 1 else "all fixed"
         yield _rung("fixed", name, fixes[0]["id"], now_ps, (fixed_ps, at_worst_ps))
     for number, (tag, finding) in enumerate(tagged, start=1):
         change = changes.get(finding["id"])
