@@ -28,6 +28,7 @@ from tb_xla_insights.analysis.launches.executions import (
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, scoped_ops
+from tb_xla_insights.analysis.propagation.memory import memory_report
 from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -329,6 +330,19 @@ def collectives(traces: Traces) -> Rows:
     return summed_rows(rows, "op", "kind", order_by="duration_ps")
 
 
+def memory(traces: Traces) -> Rows:
+    rows: dict[str, Row] = {}
+    capacities: dict[str, int] = {}
+    for trace in traces:
+        for row in of_host(memory_report, trace):
+            name = row["program"]
+            rows[name] = max(rows.get(name, row), row, key=lambda each: each["peak_bytes"])
+            if row["capacity_bytes"] is not None:
+                capacities.setdefault(name, row["capacity_bytes"])
+    merged = [{**row, "capacity_bytes": capacities.get(name)} for name, row in rows.items()]
+    return sorted(merged, key=lambda row: (-row["peak_bytes"], row["program"]))
+
+
 def gaps(traces: Traces) -> Row:
     """The report's `gaps`, with all items."""
     hosts = [of_host(gaps_report, trace, all_gaps=True) for trace in traces]
@@ -472,6 +486,7 @@ KEYS: dict[str, Callable[[Traces], Any]] = {
     "transfers": transfers,
     "collectives": collectives,
     "annotations": annotation_rows,
+    "memory": memory,
     "propagation": propagation,
 }
 """The keys of the report that are expected as they are. Of `step_idle`, means are rounded (`check_step_idle`)."""

@@ -17,6 +17,7 @@ from tb_xla_insights.tables.annotations import ANNOTATIONS, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, DEVICES, GAP_CHAIN, GAP_PATTERNS, GAPS, STEPS
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
+from tb_xla_insights.tables.memory import MEMORY
 
 Rows = list[dict[str, Any]]
 
@@ -33,6 +34,7 @@ DEFINITIONS = {
     "collectives": COLLECTIVES,
     "ops": WORK_BY_OP,
     "annotations": ANNOTATIONS,
+    "memory": MEMORY,
 }
 """The definitions of exported tables, whose columns come first."""
 
@@ -65,6 +67,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "collectives": report["collectives"],
         "ops": report["ops"],
         "annotations": report["annotations"],
+        "memory": report["memory"],
         "annotation_events": list(annotations),
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],

@@ -21,6 +21,7 @@ from tb_xla_insights.analysis.idle.in_steps import step_idle_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
 from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, scoped_ops
+from tb_xla_insights.analysis.propagation.memory import memory_report
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
 from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
@@ -112,6 +113,7 @@ def host_report(
         "input_pipeline": partial(input_pipeline_report, trace),
         "collectives": partial(collectives_report, trace),
         "outside_span": partial(outside_span_report, trace),
+        "memory": partial(memory_report, trace),
         "summary": partial(_summary_without_programs, trace, name, path),
     }
     results = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
@@ -143,6 +145,7 @@ def host_report(
         "collectives": results["collectives"],
         "outside_span": results["outside_span"],
         **propagation,
+        "memory": results["memory"],
         "metrics": metrics_document(trace),
         "recorded": sidecars.recorded,
         "throughput": throughput(results["steps"], sidecars.recorded, samples_per_step),

@@ -12,6 +12,7 @@ from tb_xla_insights.schema.feeding import Collective, InputPipeline, TimeOutsid
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.gaps import Gaps
 from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Launching, Program
+from tb_xla_insights.schema.memory import ProgramMemory
 from tb_xla_insights.schema.session import Device, Diagnostic, Environment, Host, SessionHead
 from tb_xla_insights.schema.steps import Step, StepIdle
 from tb_xla_insights.schema.texts import Metrics, Recorded, Throughput
@@ -62,6 +63,8 @@ class HostReport(TypedDict):
     """One row per program, op and annotation; most time first."""
     device_work: DeviceWork
     """Sums over `ops`."""
+    memory: list[ProgramMemory]
+    """One row per program that ran and whose buffers the capture has; the highest peak first."""
     metrics: Metrics | None
     """Metrics report, explanation of graph breaks, and logs beside the capture; `null` without any."""
     recorded: Recorded | None

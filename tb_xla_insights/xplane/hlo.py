@@ -44,6 +44,11 @@ def _program_id(metadata: EventMetadata) -> int:
 
 
 def read_module(source: Source, file_range: FileRange) -> HloModule:
+    """Parses one program's instructions. Raises InputError if it is cut or damaged."""
+    return read_program(source, file_range).hlo_module
+
+
+def read_program(source: Source, file_range: FileRange) -> HloProto:
     """Parses one program. Raises InputError if it is cut or damaged."""
     offset, length = file_range
     try:
@@ -53,7 +58,7 @@ def read_module(source: Source, file_range: FileRange) -> HloModule:
         proto = HloProto.FromString(data)
         if len(data) < length or not proto.HasField("hlo_module"):
             raise DecodeError
-        return proto.hlo_module
+        return proto
     except DecodeError as error:
         raise InputError(
             f"{source.path}: byte {offset}: the HLO proto cannot be read; capture again"

@@ -53,7 +53,7 @@ _READ_WHOLE = frozenset(
 )  # fmt: skip
 """Instructions that read their whole operands, provided that the computations they call do."""
 
-_ELEMENT_BYTES = {
+ELEMENT_BYTES = {
     1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 2, 8: 4, 9: 8, 10: 2, 11: 4, 12: 8, 15: 8, 16: 2, 18: 16, 19: 1, 20: 1,
     23: 1, 24: 1, 25: 1, 28: 1, 29: 1, 33: 1,
 }  # fmt: skip
@@ -270,7 +270,7 @@ def _size(shape: Shape) -> int:
     """The bytes of a shape. Raises KeyError for elements of less than a byte, or without a size."""
     if shape.tuple_shapes:
         return sum(map(_size, shape.tuple_shapes))
-    return _ELEMENT_BYTES[shape.element_type] * prod(shape.dimensions)
+    return ELEMENT_BYTES[shape.element_type] * prod(shape.dimensions)
 
 
 def _dot(left_dims: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:

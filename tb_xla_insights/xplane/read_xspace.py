@@ -40,7 +40,8 @@ from tb_xla_insights.xplane.wire import IdIndex, WireError, cut_field, fields
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
     "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id",
-    "group_id", "replica", "partition", "global_device_id", "device_id",
+    "group_id", "replica", "partition", "global_device_id", "device_id", "bytes_allocated", "bytes_reserved",
+    "bytes_available",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, decoded into columns; all others are read on demand."""

@@ -26,8 +26,8 @@ MESSAGES: dict[Kind, dict[int, Kind]] = {
 """Kinds of fields, by message and field number. Three messages exist only in the fuzzer: `Session` has the captures of
 its hosts and their sidecar files, `Files` is a Session whose files are not parsed, `Captures` is a list of captures."""
 
-_SHAPE_FIELDS = ("shape",)
-"""Fields that are declared as bytes and contain an encoded Shape."""
+_ENCODED_FIELDS = {"shape": "Shape", "buffer_assignment": "BufferAssignment"}
+"""Fields that are declared as bytes and contain an encoded message."""
 
 
 def _add_message(descriptor: Any) -> None:
@@ -38,8 +38,8 @@ def _add_message(descriptor: Any) -> None:
         if field.message_type is not None:
             fields[field.number] = field.message_type.name
             _add_message(field.message_type)
-        elif field.name in _SHAPE_FIELDS:
-            fields[field.number] = "Shape"
+        elif field.name in _ENCODED_FIELDS:
+            fields[field.number] = _ENCODED_FIELDS[field.name]
         elif field.type == field.TYPE_STRING:
             fields[field.number] = "opcode" if field.name == "opcode" else "event name"
         elif field.type == field.TYPE_BYTES:
@@ -50,5 +50,5 @@ def _add_message(descriptor: Any) -> None:
             fields[field.number] = "id" if field.name.endswith("id") else "number"
 
 
-for _message in (hlo_pb2.HloProto, hlo_pb2.Shape):
+for _message in (hlo_pb2.HloProto, hlo_pb2.Shape, hlo_pb2.BufferAssignment):
     _add_message(_message.DESCRIPTOR)

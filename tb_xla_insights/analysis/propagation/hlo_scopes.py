@@ -116,17 +116,21 @@ def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
 
 class ProgramOrigins:
     """One module, and the origins of its instructions. `names`: the names of the user's annotations; `with_shapes`:
-    whether origins include shapes and bytes.
+    whether origins include shapes and bytes; `buffers`: the program's encoded assignment of buffers.
 
     `damaged` becomes true if computations call each other in a cycle or call one that does not exist. Such calls are
     ignored.
     """
 
     def __init__(
-        self, module: HloModule, names: frozenset[str] = frozenset(), with_shapes: bool = True
+        self,
+        module: HloModule,
+        names: frozenset[str] = frozenset(),
+        with_shapes: bool = True,
+        buffers: bytes = b"",
     ) -> None:
         self.damaged = False
-        self.module = module
+        self.module, self.buffers = module, buffers
         self._names = names
         self._bodies = {computation.id: _body(computation) for computation in module.computations}
         self._computations = {computation.id: computation for computation in module.computations}
@@ -185,6 +189,13 @@ class ProgramOrigins:
         if inner:
             origin.unscoped_share = inner.get("", 0) / sum(inner.values())
         return origin
+
+    def scope_of_value(self, name: str) -> str:
+        """The scope to which an instruction's value belongs: its own, else that of most instructions of which it
+        consists; empty without one."""
+        origin = self.origin(name)
+        own_scope = self._scope(origin.op_name)
+        return own_scope or max(origin.parts, key=lambda part: part[1], default=("", 0))[0]
 
     def working_scopes(self) -> set[str]:
         """The scopes of the instructions that do work."""

@@ -26,7 +26,7 @@ from tb_xla_insights.analysis.propagation.columns import (
 from tb_xla_insights.analysis.propagation.hlo_scopes import NONE, STATES, Origin, origin_of_name, state_words
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
-from tb_xla_insights.analysis.propagation.programs import ProgramReader, module_names
+from tb_xla_insights.analysis.propagation.programs import ProgramReader, ScopedMemory, module_names
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.frames import Frame
@@ -87,6 +87,7 @@ class Ops:
     working_scopes: frozenset[str]
     frames: dict[str, Frames]
     undonated_copies: dict[str, dict[str, ParameterCopy]]
+    memory: dict[str, ScopedMemory]
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @cached_property
@@ -168,6 +169,7 @@ def find_ops(trace: Trace) -> Ops:
         working_scopes=frozenset(reader.working_scopes),
         frames=reader.frames,
         undonated_copies=reader.undonated_copies,
+        memory=reader.memory,
         diagnostics=reader.diagnostics(),
     )
 

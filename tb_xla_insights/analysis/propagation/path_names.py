@@ -101,6 +101,27 @@ def is_unnamed_scope(path: str) -> bool:
     return "jvp" in transforms and not function
 
 
+def forward_paths(path: str) -> list[str]:
+    """The paths that the forward pass of a path may have, if that is one of the backward pass: `loss/jvp(a)/b` and
+    `loss/a/b` for `loss/transpose(jvp(a))/b`. Empty for other paths."""
+    start = path.find("transpose(")
+    if start < 0 or path[start - 1 : start] not in ("", "/"):
+        return []
+    differentiated = _without_call(path, start)
+    start = differentiated.find("jvp(", start)
+    return [differentiated, _without_call(differentiated, start)] if start >= 0 else []
+
+
+def _without_call(path: str, start: int) -> str:
+    """A path with the argument in place of the call that begins at an index: `a/b` for `a/jvp(b)`."""
+    opening, depth = path.index("(", start), 0
+    for end in range(opening, len(path)):
+        depth += {"(": 1, ")": -1}.get(path[end], 0)
+        if not depth:
+            return f"{path[:start]}{path[opening + 1 : end]}{path[end + 1 :]}"
+    return path
+
+
 def _parse(segment: str) -> tuple[list[str], str]:
     """The transformations in a scope's name, the outermost first, and the function that they transform."""
     transforms = []

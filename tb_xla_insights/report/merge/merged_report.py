@@ -35,6 +35,7 @@ from tb_xla_insights.schema.annotations import Propagation
 from tb_xla_insights.schema.feeding import Collective
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.schema.launches import Execution, Launching, Program
+from tb_xla_insights.schema.memory import ProgramMemory
 from tb_xla_insights.text.host_order import natural_key
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import host_shifts, session_start
@@ -80,6 +81,7 @@ class ReportMerger:
         self._executions, self._programs = MergedTable(Execution), MergedTable(Program)
         self._launching = MergedTable(Launching)
         self._collectives, self._propagation = MergedTable(Collective), MergedTable(Propagation)
+        self._memory = MergedTable(ProgramMemory)
         self._annotations, self._work = MergedAnnotations(), WorkMerger()
         self._sidecars, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
@@ -111,6 +113,7 @@ class ReportMerger:
         self._programs.add(key, document["programs"])
         self._launching.add(key, [document["launching"]])
         self._collectives.add(key, document["collectives"])
+        self._memory.add(key, document["memory"])
         self._annotations.add(key, document["annotations"])
         self._propagation.add(key, [document["propagation"]])
         self._work.add(key, document["ops"], document["device_work"])
@@ -215,6 +218,7 @@ class ReportMerger:
             "annotations": annotations,
             "propagation": cast("Propagation", self._propagation.row()),
             **self._work.document(annotations),
+            "memory": self._memory.rows(order_by="peak_bytes"),
             "metrics": self._sidecars.metrics,
             "recorded": self._sidecars.recorded,
             "throughput": small_keys.merge_throughput(sections, steps),
