@@ -104,6 +104,14 @@ class TestAnnotations:
             "jit(f)/loss": (10, 0, 0),
         }
 
+    def test_parameters_do_not_stand_with_the_backward_pass(self, tmp_path: Path) -> None:
+        temporary = Allocation("temporary", {"a": 40})
+        op_names = {"p": "params['layer']['w']", "a": "jit(f)/transpose(jvp(loss))/layer/dot"}
+        hlo = program(PARAMETER, temporary, traces=["+a"], op_names=op_names)
+        assert by_path(row_of(trained(tmp_path, hlo))) == {
+            None: (100, 0, 0), "jit(f)/transpose(jvp(loss))/layer": (0, 0, 40),
+        }  # fmt: skip
+
     @pytest.mark.parametrize(
         ("path", "forward"),
         [

@@ -6,6 +6,7 @@ from synthetic.hlo import Computation, Instruction
 from synthetic.writer import Space
 
 from benchmarks.growth.training import US, Training, axis, module
+from tb_xla_insights.xplane.proto.hlo_pb2 import BufferAssignment, HeapTrace, HloInstruction, HloProto, Shape
 
 
 @axis
@@ -99,6 +100,50 @@ def hlo_deep_scope(n: int) -> Space:
 def hlo_lowerings(n: int) -> Space:
     """An op name of n nested lowerings."""
     return _space_of(module([Instruction(1, "dot.1", "dot", "aten__add.1/" * n + "aten__add")]), ["dot.1"])
+
+
+@axis
+def hlo_buffers(n: int) -> Space:
+    """Buffers that are all alive at the peak, each in a scope of its own."""
+    entry = [Instruction(i + 1, f"dot.{i}", "dot", f"step.1/part{i}.1/aten__mm") for i in range(n)]
+    events = [HeapTrace.Event(kind=HeapTrace.Event.ALLOC, buffer_id=i + 1) for i in range(n)]
+    return _space_of(module(entry) + _buffers(n, events), ["dot.0"])
+
+
+@axis
+def hlo_shared_buffers(n: int) -> Space:
+    """Buffers that each share the one before, and are freed in this order."""
+    entry = [Instruction(i + 1, f"dot.{i}", "dot") for i in range(n)]
+    share, free = HeapTrace.Event.SHARE_WITH, HeapTrace.Event.FREE
+    events = [
+        HeapTrace.Event(kind=HeapTrace.Event.ALLOC, buffer_id=1),
+        *(HeapTrace.Event(kind=share, buffer_id=i + 1, share_with_canonical_id=i) for i in range(1, n)),
+        *(HeapTrace.Event(kind=free, buffer_id=i + 1) for i in range(n)),
+    ]
+    return _space_of(module(entry) + _buffers(n, events), ["dot.0"])
+
+
+@axis
+def hlo_tuple_buffers(n: int) -> Space:
+    """Buffers that are the parts of one tuple."""
+    part = Shape(element_type=11, dimensions=[2])
+    tuple_shape = Shape(element_type=13, tuple_shapes=[part] * n).SerializeToString()
+    entry = HloInstruction(id=1, name="dot.0", opcode="dot", shape=tuple_shape)
+    proto = HloProto.FromString(module([]))
+    proto.hlo_module.computations[0].instructions.append(entry)
+    events = [HeapTrace.Event(kind=HeapTrace.Event.ALLOC, buffer_id=i + 1) for i in range(n)]
+    return _space_of(proto.SerializeToString() + _buffers(n, events, of_one=True), ["dot.0"])
+
+
+def _buffers(n: int, events: list[HeapTrace.Event], of_one: bool = False) -> bytes:
+    """The assignment of n buffers of 8 bytes in one allocation. `of_one`: all are parts of the first instruction."""
+    assignment = BufferAssignment(heap_simulator_traces=[HeapTrace(events=events)])
+    assignment.buffer_allocations.add(size=8 * n)
+    for i in range(n):
+        buffer = assignment.logical_buffers.add(id=i + 1, size=8)
+        buffer.defined_at.instruction_id = 1 if of_one else i + 1
+        buffer.defined_at.shape_index.extend([i] if of_one else [])
+    return HloProto(buffer_assignment=assignment.SerializeToString()).SerializeToString()
 
 
 def _space_of(program: bytes, ops: list[str]) -> Space:

@@ -29,12 +29,14 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [an] Device: annotation; Timeline: the followed one
  * @property {string} [op] Device: op
  * @property {string} [pk] Device: peaks of the hardware
+ * @property {string} [ds] Device: section, by default Work
+ * @property {string} [pg] Device: program whose memory is shown
  */
 
 /** Clears the selections of a session. @type {LinkState} */
 export const NO_SELECTION = {
   w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
-  lg: '', rh: '', rp: '',
+  lg: '', rh: '', rp: '', pg: '',
 };
 
 /** Encodes a value, except `,:@+/`, which are readable and safe in a hash. @param {string} value */

@@ -2114,6 +2114,70 @@ export interface Measure {
   verdict: TestVerdict | null;
 }
 
+/** `data/memory`: what fills the memory of a device at the peak of a program. */
+export interface MemoryAnswer {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** The peak in a sentence; empty without programs. */
+  headline: string;
+  /** What can be done. */
+  details: string;
+  /** The programs that ran, the highest peak first. */
+  programs: MemoryProgram[];
+  /** Name of the shown program; `null` without programs. */
+  program: string | null;
+  /** Whether the first program is shown because the session does not have the one requested. */
+  stale: boolean;
+  /** What is alive at its peak, outer annotations before inner ones, the largest first; empty if the peak is not known. At most 300 rows; further ones count for the row around them. */
+  tree: MemoryNode[];
+}
+
+/** One annotation with all inside it. One that has nothing of its own has no row, unless it has several inside; one around all others stands beside these, with what is its own. */
+export interface MemoryNode {
+  /** Path of the annotation, as in `annotations`; `null`: buffers without one. */
+  path: string | null;
+  /** Parameters that are named like the annotation: `params['attention']['w']` like `attention`. */
+  parameter_bytes: number;
+  /** Values that its ops compute. */
+  bytes: number;
+  /** Values that its backward pass computes, where JAX names it: `transpose(jvp(attention))`. */
+  gradient_bytes: number;
+  /** Its name below the row around it. */
+  name: string;
+  /** Number of rows around it. */
+  depth: number;
+  /** `parameter_bytes` without those inside. */
+  own_parameter_bytes: number;
+  /** `bytes` without those inside. */
+  own_bytes: number;
+  /** `gradient_bytes` without those inside. */
+  own_gradient_bytes: number;
+}
+
+/** One program. */
+export interface MemoryProgram {
+  /** Name of the program; of several of one name, the one with the highest peak. */
+  program: string;
+  /** The most bytes that its buffers need at once. If not `exact`, the least that this can be; the most is `total_bytes`. */
+  peak_bytes: number;
+  /** Bytes of all its allocations. What is more than the peak is fragmentation. */
+  total_bytes: number;
+  /** Whether the peak is known: the capture has the order in which the compiler allocates and frees. */
+  exact: boolean;
+  /** Name of the instruction at which the peak is first reached; `null` if it is not known, or if the use never changes. */
+  peak_at: string | null;
+  /** Memory of one device that programs can use, as its allocator reports it; `null` if the capture has no event of it. */
+  capacity_bytes: number | null;
+  /** The most that anything else had allocated on one device from a launch of the program to its end, such as other programs and the next batch; `null` if the capture has no such event. */
+  other_bytes: number | null;
+  /** Bytes of its parameters. */
+  parameters_bytes: number;
+  /** The part of the peak that pads values to the device's tiles, without parameters, constants and outputs; `null` if the peak is not known. */
+  padding_bytes: number | null;
+  /** Number of its runs. */
+  runs: number;
+}
+
 /** The same with the report's time, and in words. */
 export interface MetricsRow {
   /** What is counted. */
@@ -2806,6 +2870,8 @@ export interface Routes {
   gap: GapAnswer;
   /** What the host launches. */
   executions: Executions;
+  /** What fills the memory of a device at the peak of a program. */
+  memory: MemoryAnswer;
   /** Compilations, and the graphs by step. */
   compiles: Compiles;
   /** A capture that begins. */

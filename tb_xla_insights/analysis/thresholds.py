@@ -26,6 +26,9 @@ exact. Smaller shares of a gain or of idle time are not mentioned in texts."""
 WARNING_SHARE = 0.10
 """A loss of a tenth of the time is worth an afternoon's work."""
 
+TIGHT_MEMORY_SHARE = 0.8
+"""From this share of a device's memory on, a slightly larger batch may not fit: values grow with the batch."""
+
 CRITICAL_SHARE = 0.30
 """More than a change of batch size or compiler flags usually gains: to be fixed first."""
 

@@ -72,6 +72,7 @@ class Handlers:
             "gaps": self.gaps,
             "gap": self.gap,
             "executions": self.executions,
+            "memory": self.memory,
             "compiles": self.compiles,
             "compare": self.compare,
             "propagation": self.propagation,
@@ -176,6 +177,13 @@ class Handlers:
             return execution_views.executions(session, step, None if devices is None else frozenset(devices))
 
         return self._report_view(arguments, view, devices or [], step, use_default=step is None)
+
+    def memory(self, arguments: Arguments) -> dict[str, Any]:
+        """What fills the memory of a device at the peak of `program`, by default of the one with the highest peak."""
+        from tb_xla_insights.report.memory_view import memory
+
+        program = arguments.optional_text("program")
+        return self._report_view(arguments, lambda session: memory(session, program))
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import compile_views

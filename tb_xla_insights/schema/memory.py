@@ -28,9 +28,8 @@ _of_peak = Rule(min, lambda value, row, at: (-row["peak_bytes"], at, value), ope
 """That of the host, or of the program of the same name, with the highest peak. Sums of a row stay exact."""
 
 
-class ProgramMemory(TypedDict):
-    """The memory that one program needs on each device. If it is `exact`, `peak_bytes` is the sum of all
-    `parameter_bytes`, `bytes` and `gradient_bytes` in `by_annotation`."""
+class MemorySums(TypedDict):
+    """The memory that one program needs on each device."""
 
     program: Annotated[str, key, Head("Program", "code")]
     """Name of the program; of several of one name, the one with the highest peak."""
@@ -55,5 +54,11 @@ class ProgramMemory(TypedDict):
     padding_bytes: Annotated[int | None, _of_peak, Head("Padding", priority=4)]
     """The part of the peak that pads values to the device's tiles, without parameters, constants and outputs; `null` if
     the peak is not known."""
+
+
+class ProgramMemory(MemorySums):
+    """The memory that one program needs on each device. If it is `exact`, `peak_bytes` is the sum of all
+    `parameter_bytes`, `bytes` and `gradient_bytes` in `by_annotation`."""
+
     by_annotation: Annotated[list[AnnotationMemory], _of_peak]
     """What is alive at the peak, by annotation, the largest first; empty if the peak is not known."""

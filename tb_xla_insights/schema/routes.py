@@ -11,6 +11,7 @@ from tb_xla_insights.schema.device_route import DeviceAnswer
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
 from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
+from tb_xla_insights.schema.memory_route import MemoryAnswer
 from tb_xla_insights.schema.overview_route import Overview
 from tb_xla_insights.schema.propagation_route import PropagationAnswer
 from tb_xla_insights.schema.route_parts import Counts
@@ -78,6 +79,8 @@ class Routes(TypedDict):
     """One gap, and why it ended."""
     executions: Executions
     """What the host launches."""
+    memory: MemoryAnswer
+    """What fills the memory of a device at the peak of a program."""
     compiles: Compiles
     """Compilations, and the graphs by step."""
     capture: CaptureAnswer

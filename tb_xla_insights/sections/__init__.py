@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tb_xla_insights.sections import device_time, host_work, idle_time, loading, overview, recorded
+from tb_xla_insights.sections import (
+    device_time,
+    host_work,
+    idle_time,
+    loading,
+    memory,
+    overview,
+    recorded,
+)
 from tb_xla_insights.sections.blocks import Detail, Row, Section
 
 SECTIONS: tuple[Callable[[Row, Detail], Section | None], ...] = (
@@ -30,6 +38,7 @@ SECTIONS: tuple[Callable[[Row, Detail], Section | None], ...] = (
     device_time.shared_ops,
     device_time.work_of_annotations,
     device_time.work_of_ops,
+    memory.memory_at_the_peak,
     recorded.text_files,
     recorded.hosts_and_diagnostics,
 )

@@ -56,7 +56,7 @@ class RouteRecorder:
         session = yield from self.ask("session")
         yield from self.ask("sessions")
         overview = yield from self.ask("overview")
-        for route in ("counts", "executions", "compiles", "hosts", "propagation", "device"):
+        for route in ("counts", "executions", "compiles", "hosts", "propagation", "device", "memory"):
             yield from self.ask(route)
         items = (yield from self.ask("gaps"))["items"]
         gaps = _gaps_of_cores(items)

@@ -98,7 +98,7 @@ def _bytes_of(row: AnnotationMemory) -> int:
 
 
 class _Annotations:
-    """Paths of annotations, with those around them, also by their last names."""
+    """Paths of annotations, with those around them; also by their last names, without those of the backward pass."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths: set[str] = set()
@@ -108,7 +108,8 @@ class _Annotations:
                 path = path.rpartition("/")[0]
         self._by_name: dict[str, str] = {}
         for path in sorted(self.paths, key=lambda path: (path.count("/"), path)):
-            self._by_name.setdefault(path.rpartition("/")[2], path)
+            if not forward_paths(path):
+                self._by_name.setdefault(path.rpartition("/")[2], path)
 
     def path_named_like(self, parameter: str) -> str | None:
         """The outermost path that ends with the first key of a parameter's name that is an annotation's, continued by

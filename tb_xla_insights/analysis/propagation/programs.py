@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import ProgramOrigins
@@ -109,10 +110,12 @@ class ProgramReader:
             self._record(self._memory_problems, str(error), id_)
             return
         if memory is not None:
+            # A tuple has a buffer for each of its parts.
+            scope_of_value = cache(program.scope_of_value)
             scopes = [
                 program.origin(buffer.instruction).op_name
                 if buffer.is_parameter
-                else program.scope_of_value(buffer.instruction)
+                else scope_of_value(buffer.instruction)
                 for buffer in memory.live
             ]
             self.memory[id_] = ScopedMemory(memory, scopes)
