@@ -187,6 +187,16 @@ def test_the_usual_overhead_excludes_first_runs() -> None:
     assert f"The usual execution has {brief_time(30 * US)} of overhead." in finding.detail
 
 
+@pytest.mark.parametrize(("length", "is_told"), [(400, True), (5, False)])
+def test_defragmenting_device_memory_is_told(length: int, is_told: bool) -> None:
+    """While the host loads a program for 600 us, another thread of the runtime moves buffers together."""
+    tpu = loop(steps=6, device=100)
+    tpu.on_main("LoadProgram", STEP + 10, 600)
+    tpu.on_main("TfrtTpuClient::DefragmentMemory", STEP + 20, length)
+    detail = findings(tpu.trace())["dispatch_overhead"].detail
+    assert ("Meanwhile, the runtime defragments device memory for " in detail) == is_told
+
+
 def test_programs_that_are_loaded_once_are_start_up() -> None:
     tpu = loop(steps=6, device=100)
     tpu.on_main("LoadProgram", STEP + 10, 600)

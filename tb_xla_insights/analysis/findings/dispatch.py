@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.delays.blocking_waits import blocking_waits_report
 from tb_xla_insights.analysis.delays.early_executions import reads_report
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
-from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.finding import Finding, Frequency
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.launches.enqueues import NONE
@@ -20,7 +20,11 @@ from tb_xla_insights.analysis.launches.launches import (
     find_launches,
     launches_single_operations,
 )
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.thresholds import MAX_GAIN_SPREAD
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.text.english import Phrase, Sentence, sentences, upper_first
 from tb_xla_insights.text.units import brief_time, brief_times
@@ -107,6 +111,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         brief,
         sentences(
             f"{facts.core_subject} idles {idle}",
+            _defragmenting_text(facts, taken_ps, frequency),
             "" if median is None else f"the usual execution has {brief_time(median)} of overhead",
         ),
         str(Sentence(advice)),
@@ -135,6 +140,19 @@ def _idle_text(clauses: Iterable[tuple[Mean, str]]) -> str:
     return ", and ".join(
         f"{time}{mean.unit} {condition}" for time, (mean, condition) in zip(times, ordered, strict=True)
     )
+
+
+def _defragmenting_text(facts: Facts, taken_ps: Int64, frequency: Frequency | None) -> str:
+    """How long the runtime meanwhile makes room in the memory of devices; empty if that is a small part."""
+    rows = facts.trace.rows_with_metadata(has_tag(facts.trace, "defragment"))
+    moving = union(facts.trace.start_ps[rows], facts.trace.end_ps[rows])
+    gaps = facts.ledger
+    moving_ps = covered_times(moving.start_ps, moving.end_ps, gaps.start_ps, gaps.end_ps)
+    moving_ps[taken_ps == 0] = 0
+    mean = facts.mean_per_core(moving_ps, frequency)
+    if mean.ps < MAX_GAIN_SPREAD * facts.mean_per_core(taken_ps, frequency).ps or not mean.ps:
+        return ""
+    return f"meanwhile, the runtime defragments device memory for {brief_time(mean.ps)}{mean.unit}"
 
 
 def _is_requested(trace: Trace, wait: str | None) -> bool:
