@@ -248,7 +248,7 @@ class Session:
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
-        from tb_xla_insights.analysis.idle.busy import device_summaries
+        from tb_xla_insights.analysis.engines.device_rows import device_summaries
 
         return self._table("devices", device_summaries)
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.delays.collectives import collectives_report
 from tb_xla_insights.analysis.delays.early_executions import early_executions_report
 from tb_xla_insights.analysis.delays.transfers import DIRECTIONS, find_transfers
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.in_steps import step_idle_report
 from tb_xla_insights.analysis.launches.enqueues import JOINS

@@ -33,15 +33,6 @@ def the_verdict_names_the_first_fix(report: Report) -> bool:
     return bool(report["verdict"]["fix"] == next(iter(fixes), None))
 
 
-def stalls_and_exposed_collectives_share_no_time(report: Report) -> bool:
-    stalls, exposed = finding(report, "device_stalls"), finding(report, "exposed_collectives")
-    if not stalls or not exposed:
-        return True
-    busy_ps = sum(device["busy_ps"] for device in report["devices"])
-    same = set(_TIME.findall(stalls["detail"])) & set(_TIME.findall(exposed["detail"]))
-    return not same and stalls["cost_ps"] + exposed["cost_ps"] <= busy_ps
-
-
 def who_waits_for_data_is_held_up_by_loading(report: Report) -> bool:
     """Loading is no cause, says the verdict on the input pipeline, only where no finding has it cost much."""
     loading = finding(report, "input_bound")
@@ -85,7 +76,6 @@ def who_idles_between_programs_has_no_small_ones_without_idle_time(report: Repor
 RULES: tuple[Callable[[Report], bool], ...] = (
     findings_have_the_order_of_the_verdicts_sentences,
     the_verdict_names_the_first_fix,
-    stalls_and_exposed_collectives_share_no_time,
     who_waits_for_data_is_held_up_by_loading,
     device_bound_excludes_gains_worth_a_warning,
     no_step_gets_longer_by_a_fix,

@@ -59,7 +59,7 @@ def check_sums(report: Any) -> None:
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
     # These are about busy time or about hosts that wait for each other; each other finding claims idle time.
     not_about_idle_time = (
-        "below_roofline", "device_copies", "device_stalls", "exposed_collectives", "host_callback", "straggler",
+        "below_roofline", "device_copies", "device_waits", "host_callback", "straggler",
     )  # fmt: skip
     assert (
         sum(finding["cost_ps"] for finding in report["findings"] if finding["id"] not in not_about_idle_time)

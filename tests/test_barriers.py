@@ -10,9 +10,9 @@ import pytest
 from captures import Core, Event, capture, real_trace, thread
 from launching import TO_DEVICE, US, event
 
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.analysis.idle.barriers import find_barriers
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, STARVED, find_gaps

@@ -12,7 +12,8 @@ from captures import Core, capture, real_trace, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.idle.busy import busy, device_summaries, idle, stalls
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
+from tb_xla_insights.analysis.idle.busy import busy, idle, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
 from tb_xla_insights.trace.model import Trace
 
@@ -41,7 +42,8 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     )
     assert summary_of_device(trace) == {
         "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25,
-        "barrier_ps": 0, "stall_ps": 0, "stalls": [], "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
+        "barrier_ps": 0, "compute_ps": 30, "stall_ps": 0, "waits_ps": {}, "stalls": [], "duty_cycle": 30 / 55,
+        "duty_cycle_xprof": 30 / 55, "modules": 1, "ops": 3,
         "duty": {
             "ops": {"span_ps": 55, "busy_ps": 30, "stall_ps": 0},
             "modules": {"span_ps": 55, "busy_ps": 55, "stall_ps": 0},
@@ -90,8 +92,8 @@ def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
     assert instants(stalls(trace, trace.devices[0])) == set(range(2, 32)) | set(range(45, 50))
     assert summary_of_device(trace)["stall_ps"] == 35
     assert summary_of_device(trace)["stalls"] == [
-        {"op": "copy-done.1", "count": 1, "duration_ps": 30},
-        {"op": "all-reduce-done", "count": 1, "duration_ps": 5},
+        {"op": "copy-done.1", "engine": "other", "count": 1, "duration_ps": 30},
+        {"op": "all-reduce-done", "engine": "interconnect", "count": 1, "duration_ps": 5},
     ]
     assert summary_of_device(trace)["busy_ps"] == 57
 
@@ -100,7 +102,9 @@ def test_a_stall_ends_when_another_stream_works() -> None:
     streams = {"Stream #1": [("all-reduce-done", 0, 20)], "Stream #2": [("dot", 5, 5)]}
     trace = capture(HOST, Core(name="GPU:0", lines=streams))
     assert summary_of_device(trace)["stall_ps"] == 15
-    assert summary_of_device(trace)["stalls"] == [{"op": "all-reduce-done", "count": 1, "duration_ps": 15}]
+    assert summary_of_device(trace)["stalls"] == [
+        {"op": "all-reduce-done", "engine": "interconnect", "count": 1, "duration_ps": 15}
+    ]
 
 
 def test_a_stall_is_part_of_busy() -> None:

@@ -25,7 +25,7 @@ from report_texts import (
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.compile_text import difference_text
 from tb_xla_insights.sections.host_work import compiles, early_executions, executions, transfers
@@ -141,7 +141,10 @@ def test_ops_that_only_wait_over_all_devices() -> None:
     devices = device_summaries(capture(host, *cores))
     text = printed(report(CASE_STUDY) | {"devices": [*report(CASE_STUDY)["devices"], *devices]})
     headings, _, *rows = section(text, "Ops that only wait")[1:]
-    assert (headings, rows) == ("Op Count Time, ns", ["copy-done.1 2 0.060", "all-reduce-done 2 0.010"])
+    assert (headings, rows) == (
+        "Op Waits for Count Time, ns",
+        ["copy-done.1 other 2 0.060", "all-reduce-done interconnect 2 0.010"],
+    )
     assert "Ops that only wait" not in text_of(CASE_STUDY)
 
 

@@ -191,7 +191,7 @@ class TestPod:
         first, *rest = report()["findings"]
         repeated = first["evidence"]["repeated_findings"]
         assert set(repeated) == {"input_bound", "tracing_bound", "dispatch_overhead"}
-        assert [row["id"] for row in rest] == ["exposed_collectives"]
+        assert [row["id"] for row in rest] == ["device_waits"]
         assert report()["mistakes"]["count"] == 1
         pipeline = report()["input_pipeline"]
         assert (pipeline["verdict"], pipeline["late_hosts"]) == ("bound", ["t1v-n-7f-w-5"])
@@ -199,7 +199,7 @@ class TestPod:
 
     def test_waiting_for_the_late_host_is_not_a_cost_of_the_collectives(self) -> None:
         exposed = sum(row["exposed_ps"] for row in report()["collectives"])
-        (limit,) = (row for row in report()["findings"] if row["id"] == "exposed_collectives")
+        (limit,) = (row for row in report()["findings"] if row["id"] == "device_waits")
         assert limit["cost_ps"] < exposed / 4
         assert limit["detail"].endswith(" of that is waiting for others.")
 

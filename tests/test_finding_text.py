@@ -92,10 +92,10 @@ def test_a_finding_without_a_fix_points_to_those_with_gains() -> None:
 
 
 def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:
-    hidden = finding("exposed_collectives", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
+    hidden = finding("device_waits", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
     assert gain_text(hidden, finding("tracing_bound")) == "no gain now: the host is slower"
     assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "no gain now: something else is slower"
-    assert gain_text(hidden, finding("device_stalls")) == "no gain now: something else is slower"
+    assert gain_text(hidden, finding("device_copies")) == "no gain now: something else is slower"
     host_finding = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
     assert gain_text(host_finding, finding("tracing_bound")) == "no gain now: something else is slower"
 

@@ -115,7 +115,7 @@ def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
         document = gap_views.gap(SessionView(case_study), place["device"], place["start_ps"])
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
-    assert "exposed_collectives" not in overview["explained_gaps"]
+    assert "device_waits" not in overview["explained_gaps"]
 
 
 def gap_of_pattern(after: str, duration: int, kind: str, cause: str = "wait") -> dict[str, Any]:

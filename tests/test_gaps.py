@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.idle.busy import device_summaries, idle
+from tb_xla_insights.analysis.idle.busy import idle
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, MIN_GAP_PS, find_gaps
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class

@@ -260,7 +260,7 @@ def test_real_captures(shared_traces: Path, name: str, id_: str, title: str) -> 
     found = findings(real_trace(shared_traces / name))
     assert found[id_].title == title
     assert found[id_].gain is not None
-    assert max(found.values(), key=lambda finding: finding.gain or 0.0).id in (id_, "exposed_collectives")
+    assert max(found.values(), key=lambda finding: finding.gain or 0.0).id in (id_, "device_waits")
 
 
 def test_the_augmentation_of_a_real_script_is_named_by_file_and_line(shared_traces: Path) -> None:

@@ -49,6 +49,7 @@ ANALYSES = [
     "launches",
     "idle",
     "propagation",
+    "engines",
     "window",
     "delays",
     "compiles",

@@ -11,7 +11,7 @@ from loops import LAUNCH, STEP, findings, loop, us
 from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.delays.input_pipeline import find_input_pipeline, input_pipeline_report
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.trace.model import Trace
 
 

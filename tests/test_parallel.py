@@ -95,7 +95,7 @@ def test_a_report_is_the_same_if_tasks_run_in_reverse_order(
 
     report_text = text()
     for module in (
-        "analysis.idle.busy", "report.host_document", "trace.build", "trace.flows", "trace.nesting",
+        "analysis.engines.device_rows", "report.host_document", "trace.build", "trace.flows", "trace.nesting",
         "trace.plane_devices", "xplane.columns", "xplane.read_xspace",
     ):  # fmt: skip
         monkeypatch.setattr(f"tb_xla_insights.{module}.run_parallel", run_in_reverse)

@@ -83,7 +83,7 @@ def test_partial_reports_have_no_findings_that_need_all_hosts_and_their_verdict_
     report = partial_report(
         document(
             finding("early_sync", "mistake"),
-            finding("exposed_collectives", "limit"),
+            finding("device_waits", "limit"),
             finding("recompilation", "mistake"),
             finding("device_bound", "info"),
             finding("straggler", "mistake"),

@@ -80,7 +80,7 @@ def test_a_charge_is_passed_on_to_the_cause_of_waits_without_the_waiting_host() 
     assert charged.tolist() == [[2, 2, -1, -1], [3, -1, -1, -1], [-1, 3, -1, -1]]
 
 
-def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host() -> None:
+def test_the_gain_of_waits_in_collectives_is_that_of_a_pod_without_the_late_host() -> None:
     """The gain is as much time as without the lateness, except on the late host, where loading hides it; the step
     without the limit, too, is that of the pod without the late host."""
     steady, late = (
@@ -95,7 +95,7 @@ def test_the_gain_of_exposed_collectives_is_that_of_a_pod_without_the_late_host(
         for delays in ((), (LOADER,))
     )
     steady_gain, late_gain = (
-        next(row["gain"] or 0 for row in document["findings"] if row["id"] == "exposed_collectives")
+        next(row["gain"] or 0 for row in document["findings"] if row["id"] == "device_waits")
         * (document["mistakes"]["step_ps"] or 0)
         for document in (steady, late)
     )

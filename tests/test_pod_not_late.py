@@ -139,12 +139,12 @@ def test_how_much_is_waiting_for_an_unreadable_host_is_not_known() -> None:
     for host, space in enumerate(pod.files(replace(POD, delays=(LOADER,)))):
         if host != LOADER.host:
             merger.add(summarise(trace_of(space.to_bytes(), pod.name_of(host)), "session", "run/session"))
-    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "exposed_collectives")
+    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "device_waits")
     assert exposed["detail"].endswith(" of that is waiting for others.")
     merger.add_diagnostic(
         Diagnostic("skipped_host", "warning", "the file is empty", pod.name_of(LOADER.host))
     )
-    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "exposed_collectives")
+    [exposed] = (row for row in merger.document()["findings"] if row["id"] == "device_waits")
     assert exposed["detail"].endswith(
         "; how much of the rest is waiting for hosts that are not compared is not known."
     )

@@ -70,9 +70,9 @@ def test_each_scenario_has_its_finding(real_report: Reports) -> None:
     for name, id_ in FIRST_FINDINGS.items():
         assert real_report(name)["findings"][0]["id"] == id_, name
     spmd = {finding["id"]: finding for finding in real_report("spmd_fsdp_debug")["findings"]}
-    assert spmd["exposed_collectives"]["cost_ps"] > 0
+    assert spmd["device_waits"]["cost_ps"] > 0
     stalls = real_report("tpu_v6e_jax")["findings"][0]
-    assert stalls["id"] == "device_stalls"
+    assert stalls["id"] == "device_waits"
     # No finding of this capture occurs once, so gains are shares of the mean step.
     assert stalls["gain"] == pytest.approx(1 - stalls["step_if_fixed_ps"] / stalls["step_ps"], abs=1e-12)
     assert "device_bound" in {finding["id"] for finding in real_report("dynamo_train_session")["findings"]}
@@ -172,7 +172,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "−8.8 % of a step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send what the next step needs",
         "Pace: what sets the pace; gains of each alone",
-        "no gain now: the host is slower (exposed_collectives, ",
+        "no gain now: the host is slower (device_waits, ",
         "Smaller fixes: ",
         "no gain (annotations_not_propagated)",
         "Once: what happened once in this capture",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from captures import Event, HostThread, capture, real_trace, thread
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.launches.enqueues import EXACT, NONE, ORDERED
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Trace

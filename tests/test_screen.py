@@ -116,7 +116,7 @@ def test_a_busy_device_has_its_work_or_its_waits() -> None:
     document = report("synthetic_transformer_2_tpu_cores")
     heads, first, *_ = table(screen(document))
     assert (heads[:2], first[1]) == (["Work by annotation", "of step"], "74.0 %")
-    verdict = document["verdict"] | {"cause": "exposed_collectives"}
+    verdict = document["verdict"] | {"cause": "device_waits"}
     heads, *rows = table(screen(document | {"verdict": verdict}))
     assert heads == ["Waits and exchanges per step and core", "time, ms", "share"]
     assert rows[-1] == ["all", "4.91", "100.0 %"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.steps.step_table import steps_report
 from tb_xla_insights.catalog import CLASSES

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from captures import real_trace
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.trace.build import build_session
 from tb_xla_insights.trace.details import event_stats
@@ -88,6 +88,19 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
     assert expected == device_ps  # the stock plugin adds up the durations on the device's own clock
     # Events are on the common clock, whose rate differs slightly.
     assert sum(own_times.values()) == pytest.approx(sum(device_ps.values()), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["sc_bound", "sc_late", "async_mix", "barrier"])
+def test_the_stock_plugins_duty_cycle_of_simulated_captures(
+    shared_traces: Path, tmp_path: Path, name: str
+) -> None:
+    """It counts waits for recorded SparseCores as work; of several cores, it is the mean."""
+    capture = shared_traces / "engines" / name
+    devices = device_summaries(real_trace(capture))
+    ours = sum(device["duty_cycle_xprof"] or 0.0 for device in devices) / len(devices)
+    tables = run_tool(tmp_path, capture, "overview_page")
+    theirs = next(table["p"] for table in tables if "device_duty_cycle_percent" in table["p"])
+    assert theirs["device_duty_cycle_percent"] == f"{100 * ours:.1f}%"
 
 
 def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from launching import TO_DEVICE
 
 from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.completeness.unrecorded_devices import devices_without_work
-from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.trace.model import Trace
 
 

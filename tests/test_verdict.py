@@ -97,7 +97,7 @@ def test_beside_a_device_that_computes_for_most_of_the_step_no_limit_sets_the_pa
     longer, the fixes remove some of it."""
     report = report_with(
         replayed("early_sync", "a read inside forward", 0.15),
-        replayed("exposed_collectives", "time in all-reduce", 0.3, kind="limit"),
+        replayed("device_waits", "time in all-reduce", 0.3, kind="limit"),
         devices=[device(stall_ps=stall_ps)],
     )
     report["step_idle"]["work_ps"] = work_ms * MS
@@ -191,16 +191,9 @@ def test_a_finding_explains_at_most_what_its_fix_saves() -> None:
 
 def test_of_the_time_in_collectives_only_stalls_are_waits() -> None:
     """A synchronous all-reduce is work of the device."""
-    limit = finding(
-        "exposed_collectives", "all-reduce", 0.4, kind="limit", cost_ps=90, waits_for="all-reduce"
-    )
-    copies = finding("device_stalls", "waiting in copies", 0.2, kind="limit", waits_for="")
-    for stall_ps, others, reason in (
-        (0, [], "as the host does"),
-        (100, [], "for all-reduce"),
-        (65, [copies | {"cost_ps": 60}], "as the host does"),
-    ):
-        report = report_with(limit, *others, devices=[device(stall_ps=stall_ps)])
+    limit = finding("device_waits", "all-reduce", 0.4, kind="limit", cost_ps=90, waits_for="all-reduce")
+    for stall_ps, reason in ((0, "as the host does"), (100, "for all-reduce")):
+        report = report_with(limit, devices=[device(stall_ps=stall_ps)])
         assert sentences(report)[0].endswith(f"it waits {reason}.")
 
 

@@ -75,8 +75,8 @@ class TestOverview:
             for i in range(2)
         ]
         assert views.overview(SessionView(session(capture(*cores))))["stalls"] == [
-            {"op": "copy-done.2", "count": 2, "duration_ps": 10},
-            {"op": "copy-done.1", "count": 2, "duration_ps": 7},
+            {"op": "copy-done.2", "engine": "other", "count": 2, "duration_ps": 10},
+            {"op": "copy-done.1", "engine": "other", "count": 2, "duration_ps": 7},
         ]
 
     def test_the_longest_ops_are_listed_and_the_others_summed_up(self) -> None:

@@ -158,8 +158,8 @@ def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, ma
 
 @given(HOST, DEVICE, st.integers(1, 90))
 @few_examples
-def test_stalls_and_exposed_collectives(host: int, device: int, waits: int) -> None:
-    """Both are device time that the fix removes from every run."""
+def test_waits_for_other_engines(host: int, device: int, waits: int) -> None:
+    """They are device time that the fix removes from every run."""
 
     def step(simulation: Simulation, stalls: int) -> None:
         simulation.host("forward", host)

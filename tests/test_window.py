@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.window.window_document import window
 from tb_xla_insights.catalog import CLASSES

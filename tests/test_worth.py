@@ -158,7 +158,7 @@ def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
     """One run without a known call: 100 of 700 us are a collective."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     report = explained_findings(capture(Core(ops, [event("train(7)", 0, 700)])))[0].as_json()
-    finding = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
+    finding = {row["id"]: row for row in report["findings"]}["device_waits"]
     assert (finding["gain"], finding["severity"]) == (1 / 7, "warning")
     assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (None, None)
     assert report["mistakes"]["gain"] is None
@@ -248,7 +248,7 @@ def test_a_finding_that_another_one_hides_gains_nothing_yet() -> None:
         simulation.launch(400, marker=True, op="copy-done.1")
         simulation.tpu.step(begin, simulation.now - begin, 10 + number)
     by_id = {finding.id: finding for finding in find_findings(simulation.tpu.trace())}
-    building, stalls = by_id["tracing_bound"], by_id["device_stalls"]
+    building, stalls = by_id["tracing_bound"], by_id["device_waits"]
     assert (stalls.gain, stalls.after) == (0, "tracing_bound")
     assert building.after is None
     assert building.gain == pytest.approx(1 - 400 / (700 + MARKER), abs=0.02)

@@ -2,7 +2,7 @@
 captures with their events repeated."""
 
 # Importing each module adds its captures.
-from benchmarks.growth import counts, launches, names, programs, recorded, times  # noqa: F401
+from benchmarks.growth import counts, engines, launches, names, programs, recorded, times  # noqa: F401
 from benchmarks.growth.training import AXES
 
 __all__ = ["AXES"]

@@ -12,6 +12,8 @@ export type Counted = "compile" | "execute" | "to_device" | "from_device";
 
 export type DutyDefinition = "ops" | "modules" | "capture";
 
+export type Engine = "sparse_core" | "interconnect" | "host_memory" | "other_slice" | "other";
+
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
 export type FindingPlace = "in_step" | "between_steps" | "outside";
@@ -2376,18 +2378,6 @@ export interface OpColumns {
   run: ([number, number, number, number] | null)[];
 }
 
-/** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
-export interface OpSum {
-  /** Name of the op; `null` in the row with the sums of the others. */
-  op: string | null;
-  /** Number of ops in the row with the sums of the others. */
-  summed_ops?: number;
-  /** Number of events. */
-  count: number;
-  /** Their time. */
-  duration_ps: number;
-}
-
 /** Own time of one op. */
 export interface OpTime {
   /** Name of the op. */
@@ -2479,7 +2469,7 @@ export interface Overview {
   /** The collectives with most time. */
   collectives: CollectiveSum[];
   /** The ops that only wait, with most time. */
-  stalls: OpSum[];
+  stalls: StallSum[];
   /** The numbers beside the names of the views. */
   counts: ViewCounts;
 }
@@ -3160,6 +3150,20 @@ export interface Spreads {
   queue_ps: Spread;
   /** Overhead of a run. */
   overhead_ps: Spread;
+}
+
+/** The time of an op that only waits, on all devices; the last row may be the sum of `summed_ops` others. */
+export interface StallSum {
+  /** Name of the op; `null` in the row with the sums of the others. */
+  op: string | null;
+  /** Number of ops in the row with the sums of the others. */
+  summed_ops?: number;
+  /** Number of events. */
+  count: number;
+  /** Their time. */
+  duration_ps: number;
+  /** What it waits for. */
+  engine?: Engine;
 }
 
 /** A stat of an event, or a fact about it. */

@@ -1,12 +1,12 @@
 /** What views build from answers (see `routes.d.ts`). */
 
 import type { ByClass } from "./types";
-import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, OpSum } from "./routes";
+import type { CollectiveSum, DutyDefinition, GapItem as Gap, GroupedFinding, StallSum } from "./routes";
 
 /** What a fix gains, in words. */
 export type Gain = Pick<GroupedFinding, "share" | "basis" | "change" | "tag">;
 /** The time of an op on all devices; the last row may be the sum of `summed_ops` others. */
-export type OpTime = OpSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
+export type OpTime = StallSum & Partial<Pick<CollectiveSum, "kind" | "exposed_ps">>;
 /** A gap of one core. `isCopy`: derived from the same gap on another core, whose shares by class it has. */
 export type GapItem = Gap & { isCopy?: boolean };
 export interface DutyDevice {

@@ -25,7 +25,7 @@ const LOST_ANNOTATIONS = 'annotations_not_propagated';
 /** A longer gain takes two lines. */
 const MAX_GAIN_LETTERS = 35;
 /** Findings about busy time: their windows are ops or waits for a host, not gaps. */
-const BUSY_TIME_FINDINGS = ['straggler', 'device_copies', 'device_stalls', 'exposed_collectives', 'host_callback'];
+const BUSY_TIME_FINDINGS = ['straggler', 'device_copies', 'device_waits', 'host_callback'];
 
 /**
  * Link state that shows one place of a finding: a gap that it explains, otherwise its window. That is a gap if it has a

@@ -25,7 +25,7 @@ _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
 }
 """Tag, heading and remark of each group of findings."""
 
-DEVICE_FINDINGS = frozenset(("device_copies", "device_stalls", "exposed_collectives"))
+DEVICE_FINDINGS = frozenset(("device_copies", "device_waits"))
 """Findings about the device's time; all others are about the host's."""
 
 _MIN_EXCESS_SHARE = 0.01

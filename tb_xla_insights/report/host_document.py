@@ -13,9 +13,10 @@ from tb_xla_insights.analysis.delays.collectives import collectives_report
 from tb_xla_insights.analysis.delays.early_executions import early_executions_report
 from tb_xla_insights.analysis.delays.input_pipeline import input_pipeline_report
 from tb_xla_insights.analysis.delays.transfers import transfers_report
+from tb_xla_insights.analysis.engines.device_rows import device_summaries
+from tb_xla_insights.analysis.engines.report import async_ops_report, engines_report
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import Findings, explained_findings
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.in_steps import step_idle_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
@@ -112,6 +113,8 @@ def host_report(
         "transfers": partial(transfers_report, trace),
         "input_pipeline": partial(input_pipeline_report, trace),
         "collectives": partial(collectives_report, trace),
+        "engines": partial(engines_report, trace),
+        "async_ops": partial(async_ops_report, trace),
         "outside_span": partial(outside_span_report, trace),
         "memory": partial(memory_report, trace),
         "summary": partial(_summary_without_programs, trace, name, path),
@@ -143,6 +146,8 @@ def host_report(
         "transfers": results["transfers"],
         "input_pipeline": results["input_pipeline"],
         "collectives": results["collectives"],
+        "engines": results["engines"],
+        "async_ops": results["async_ops"],
         "outside_span": results["outside_span"],
         **propagation,
         "memory": results["memory"],

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.findings.finding import NO_FAULT
-from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.host_rows import host_rows

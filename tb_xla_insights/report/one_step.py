@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
-from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.opcodes import opcode
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import SHORT_GAPS, label
@@ -36,6 +36,7 @@ class _Key(NamedTuple):
     name: str = ""
 
 
+_SPARSE_CORE = "SparseCore"
 _COMPUTING, _SHORT_GAPS = _Key("computing"), _Key("short_gaps")
 
 Times = Mapping[_Key, int]
@@ -108,7 +109,7 @@ def _label(key: _Key) -> str:
         case "late":
             return f"waiting for late {key.name}"
         case "wait":
-            return f"waiting in {key.name}"
+            return f"waiting {'for the' if key.name == _SPARSE_CORE else 'in'} {key.name}"
         case "idle":
             return label(key.name)
         case "short_gaps":
@@ -132,9 +133,7 @@ def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
         min(work_ps, work_ps * max(0, ps) // busy_ps) if busy_ps else 0 for ps in (late_ps, exposed_ps)
     )
     waits_ps = min(work_ps, max(step_idle["stall_ps"], late_ps)) - late_ps
-    waits = _with_sum(
-        _sums("wait", ((opcode(row["op"]) or row["op"], row["duration_ps"]) for row in stalls)), waits_ps
-    )
+    waits = _with_sum(_sums("wait", ((_awaited(row), row["duration_ps"]) for row in stalls)), waits_ps)
     exchanges = _with_sum(
         _sums("collective", ((row["kind"], row["exposed_ps"]) for row in collectives)),
         min(work_ps - waits_ps - late_ps, exposed_ps),
@@ -144,6 +143,13 @@ def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
     for name, ps, _ in idle_rows(step_idle):
         parts[_Key("idle", name) if name else _SHORT_GAPS] = ps
     return parts
+
+
+def _awaited(stall: Row) -> str:
+    """What an op that only waits waits for: an engine, else the op by its opcode."""
+    if stall["engine"] == "sparse_core":
+        return _SPARSE_CORE
+    return opcode(stall["op"]) or stall["op"]
 
 
 def _late(report: Row) -> _Key:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding
     from tb_xla_insights.schema.report import Report
 
-_FINDINGS_OF_ALL_HOSTS = ("exposed_collectives", "device_bound", "below_roofline")
+_FINDINGS_OF_ALL_HOSTS = ("device_waits", "device_bound", "below_roofline")
 """Findings that need all hosts: apparent work may be waiting for a host that has not been read yet."""
 _MAX_NAMED_MISTAKES = 2
 

@@ -122,9 +122,8 @@ def explained_ps(finding: Row, report: Row) -> int:
     a read inside a step, for example, a device may still wait for the graph that is built after it. Of the time in
     collectives, only the stalls are waits."""
     cost_ps: int = finding["cost_ps"]
-    if finding["id"] == "exposed_collectives":
-        other_ps = sum(row["cost_ps"] for row in report["findings"] if row["id"] == "device_stalls")
-        cost_ps = min(cost_ps, sum(device["stall_ps"] for device in report["devices"]) - other_ps)
+    if finding["id"] == "device_waits":
+        cost_ps = min(cost_ps, sum(device["stall_ps"] for device in report["devices"]))
     change = step_change(finding, report)
     if change is None:
         return cost_ps

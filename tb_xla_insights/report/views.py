@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
-from tb_xla_insights.analysis.idle.busy import merge_stalls
+from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.catalog.classes import CLASSES
@@ -142,7 +142,7 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     listed_rows, other_rows = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not other_rows:
         return listed_rows
-    names = [name for name in other_rows[0] if name not in ("op", "kind")]
+    names = [name for name, value in other_rows[0].items() if isinstance(value, int)]
     sums = {name: sum(row[name] for row in other_rows) for name in names}
     return [*listed_rows, {"op": None, "summed_ops": len(other_rows)} | sums]
 

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.schema.common import DutyDefinition
+from tb_xla_insights.schema.engines import Engine
 from tb_xla_insights.schema.feeding import InputPipeline, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.route_parts import PartialAnswer, ViewCounts
@@ -277,6 +278,13 @@ class OpSum(TypedDict):
     """Their time."""
 
 
+class StallSum(OpSum):
+    """The time of an op that only waits, on all devices; the last row may be the sum of `summed_ops` others."""
+
+    engine: NotRequired[Engine]
+    """What it waits for."""
+
+
 class CollectiveSum(OpSum):
     """The time of a collective on all devices; the last row may be the sum of `summed_ops` others."""
 
@@ -325,7 +333,7 @@ class Overview(PartialAnswer):
     """Transfers by direction."""
     collectives: list[CollectiveSum]
     """The collectives with most time."""
-    stalls: list[OpSum]
+    stalls: list[StallSum]
     """The ops that only wait, with most time."""
     counts: ViewCounts
     """The numbers beside the names of the views."""

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import Annotation, Propagation
 from tb_xla_insights.schema.device_work import DeviceWork, Op
+from tb_xla_insights.schema.engines import AsyncOp, EngineTime
 from tb_xla_insights.schema.feeding import Collective, InputPipeline, TimeOutsideSpan, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.gaps import Gaps
@@ -53,6 +54,10 @@ class HostReport(TypedDict):
     """How batches reach the devices."""
     collectives: list[Collective]
     """One row per collective op; most time first."""
+    engines: list[EngineTime]
+    """SparseCores of the devices; none on other kinds of devices."""
+    async_ops: list[AsyncOp]
+    """One row per asynchronous op and device; most waiting first."""
     outside_span: TimeOutsideSpan | None
     """Time before the first and after the last run; `null` where no device recorded work."""
     annotations: list[Annotation]

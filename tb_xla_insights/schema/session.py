@@ -8,8 +8,9 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 from tb_xla_insights.columns.head import Head
-from tb_xla_insights.columns.rules import Rule, anywhere, first
+from tb_xla_insights.columns.rules import Rule, anywhere, first, key, total
 from tb_xla_insights.schema.common import ByClass
+from tb_xla_insights.schema.engines import Engine, WaitsByEngine
 
 Framework = Literal["torch_xla", "torch_tpu", "jax", "tensorflow", "unknown"]
 Runtime = Literal["xrt", "pjrt", "unknown"]
@@ -87,11 +88,13 @@ class Diagnostic(TypedDict):
 class Stall(TypedDict):
     """An op in which a device only waits."""
 
-    op: Annotated[str, Head("Op", "code")]
+    op: Annotated[str, key, Head("Op", "code")]
     """Name of the op."""
-    count: Annotated[int, Head("Count", priority=1)]
+    engine: Annotated[Engine, key, Head("Waits for", "words")]
+    """What it waits for."""
+    count: Annotated[int, total, Head("Count", priority=1)]
     """Number of events."""
-    duration_ps: Annotated[int, Head("Time")]
+    duration_ps: Annotated[int, total, Head("Time")]
     """Their time."""
 
 
@@ -138,10 +141,17 @@ class Device(TypedDict):
     """The rest of that span."""
     barrier_ps: int
     """The part of `idle_ps` in which it waits at the start of a run for the other devices of the launch."""
+    compute_ps: int
+    """The part of `busy_ps` in which ops do more than wait."""
     stall_ps: Annotated[int, Head("Stall", priority=4)]
-    """The part of `busy_ps` in ops that only wait."""
+    """The rest of `busy_ps`, in ops that only wait for an asynchronous one."""
+    waits_ps: WaitsByEngine
+    """The parts of `stall_ps` by the engine that it waits for."""
     stalls: list[Stall]
     """Ops in which it only waits."""
+    duty_cycle_xprof: float | None
+    """xprof's duty cycle, which leaves out ops that wait for a SparseCore or the host, and includes the work of
+    SparseCores; `null` without ops."""
     duty: Duty
     """Busy time by three definitions."""
     modules: Annotated[int, Head("Modules", priority=3)]

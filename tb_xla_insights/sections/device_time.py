@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tb_xla_insights.analysis.idle.busy import merge_stalls
+from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.propagation.hlo_scopes import state_words
 from tb_xla_insights.analysis.propagation.lost import ADVICE
 from tb_xla_insights.analysis.propagation.path_names import name_and_depth, path_text, short_names
@@ -14,6 +14,7 @@ from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Secti
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, STALLS
+from tb_xla_insights.tables.engines import ASYNC_OPS, ENGINES
 from tb_xla_insights.text import units
 
 
@@ -27,9 +28,19 @@ def collectives(report: Row, detail: Detail) -> Section | None:
 
 
 def stalls(report: Row, detail: Detail) -> Section | None:
-    """The ops that only wait, of all devices."""
-    rows = merge_stalls(report["devices"])
+    """The ops that only wait, of all devices; none where the asynchronous ops that they end are known."""
+    rows = [] if report["async_ops"] else merge_stalls(report["devices"])
     return Section([_longest(STALLS, rows, detail)], narrow=True) if rows else None
+
+
+def async_ops(report: Row, detail: Detail) -> Section | None:
+    """Asynchronous ops and SparseCores, most waiting first."""
+    if not report["async_ops"]:
+        return None
+    hidden = "hidden: the core computes meanwhile"
+    waits = _longest(noted(ASYNC_OPS, ASYNC_OPS.note, hidden), report["async_ops"], detail)
+    cores = [SectionTable(ENGINES, report["engines"])] if report["engines"] else []
+    return Section([waits, *cores])
 
 
 def _longest(definition: Definition, rows: Sequence[Row], detail: Detail) -> SectionTable:

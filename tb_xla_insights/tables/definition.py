@@ -19,7 +19,7 @@ from tb_xla_insights.text import units
 
 Row = Mapping[str, Any]
 
-TEXT_UNITS: Collection[Unit] = ("text", "code", "class", "by class")
+TEXT_UNITS: Collection[Unit] = ("text", "code", "words", "class", "by class")
 """Units whose columns are aligned to the left; all others are aligned to the right."""
 
 
@@ -54,13 +54,13 @@ class Column:
 
     def text(self, row: Row, time_unit: str) -> str:
         """The text of a cell, with times in `time_unit`: a dash for an unknown value, empty if the row has none.
-        Strings are returned unchanged, except for classes."""
+        Strings are returned unchanged, except for classes and words."""
         if self.key not in row:
             return ""
         value = row[self.key]
         if value is None:
             return units.MISSING
-        if isinstance(value, str) and self.unit != "class":
+        if isinstance(value, str) and self.unit not in ("class", "words"):
             return value
         match self.unit:
             case "time" | "ms":
@@ -75,6 +75,8 @@ class Column:
                 return units.byte_size(value)
             case "class":
                 return label(value)
+            case "words":
+                return str(value).replace("_", " ")
             case _:
                 return str(value)
 

@@ -39,12 +39,11 @@ from tb_xla_insights.xplane.wire import IdIndex, WireError, cut_field, fields
 
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
-    "correlation_id", "replica_id", "total_size", "size", "num_threads", "num_tensors", "all_reduce_unique_id",
-    "group_id", "replica", "partition", "global_device_id", "device_id", "bytes_allocated", "bytes_reserved",
-    "bytes_available",
+    "correlation_id", "total_size", "size", "replica", "partition", "global_device_id", "device_id", "bytes_allocated",
+    "bytes_reserved", "bytes_available", "tc_offload_start_id", "offload_core_id", "offload_execution_index",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
-"""Stats of events that analyses need, decoded into columns; all others are read on demand."""
+"""Stats of events that analyses need, decoded into columns, at most 32; all others are read on demand."""
 
 PROGRAM_PLANE = "/host:metadata"
 """The name of the plane whose event metadata are the compiled programs (see `hlo.program_ranges`)."""

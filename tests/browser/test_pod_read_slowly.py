@@ -88,7 +88,7 @@ def test_the_page_after_the_first_hosts_after_most_and_after_all(
         timeout=TIMEOUT_MS,
     )
     expect(verdict).to_contain_text("So far the 16 TPU cores of 8 hosts work ", timeout=TIMEOUT_MS)
-    for finding in ("straggler", "exposed_collectives", "device_bound"):
+    for finding in ("straggler", "device_waits", "device_bound"):
         expect(page.get_by_test_id(f"finding-{finding}")).to_have_count(0)
     expect(page.get_by_test_id("finding-gain")).to_have_count(0)
     expect(page.get_by_test_id("tab-gaps")).to_contain_text("≥")

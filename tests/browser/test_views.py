@@ -234,7 +234,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
         "recompilation": "−318.4\u202fms once mean step 290.8 → 259.0\u202fms",
         "annotations_not_propagated": "no gain",
         "tracing_bound": "−30.3\u202f% of a step 242.7 → 169.3\u202fms",
-        "exposed_collectives": "no gain now: the host is slower",
+        "device_waits": "no gain now: the host is slower",
     }
     for id_, gain in gains.items():
         expect(page.get_by_test_id(f"finding-{id_}").get_by_test_id("finding-gain")).to_have_text(gain)

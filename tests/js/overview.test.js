@@ -55,7 +55,7 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
   const longest = { device: 'TPU:1', start_ps: 5e9, duration_ps: 3e9 };
   const { sel, fi } = stateOf('recompilation', 6e9, null, { recompilation: { count: 1, gaps: [longest] } });
   assert.deepEqual([sel, fi], ['gap:TPU:1@5', 'recompilation']);
-  for (const id of ['exposed_collectives', 'host_callback', 'straggler']) {
+  for (const id of ['device_waits', 'host_callback', 'straggler']) {
     assert.equal(stateOf(id, 6e9, 'TPU:0').sel, 'win:6+1');
   }
   const ofHosts = { columns: { ...steps, host: ['a', 'a', 'b,c'] } };

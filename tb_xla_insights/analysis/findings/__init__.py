@@ -8,7 +8,8 @@ from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
 from tb_xla_insights.analysis.findings.copies import device_copies
 from tb_xla_insights.analysis.findings.data import input_bound, transfer_bound
-from tb_xla_insights.analysis.findings.device import device_bound, device_stalls, exposed_collectives
+from tb_xla_insights.analysis.findings.device import device_bound
+from tb_xla_insights.analysis.findings.device_waits import device_waits
 from tb_xla_insights.analysis.findings.dispatch import dispatch_overhead
 from tb_xla_insights.analysis.findings.dynamo import dynamo_recompilation, graph_breaks
 from tb_xla_insights.analysis.findings.facts import Facts
@@ -40,7 +41,7 @@ __all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_fin
 _FINDERS = (
     late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,
     sync_every_step, sync_some_steps, transfer_bound, graph_breaks, many_small_executions, tracing_bound, host_code,
-    dispatch_overhead, host_callback, device_copies, device_stalls, exposed_collectives, annotations_not_propagated,
+    dispatch_overhead, host_callback, device_copies, device_waits, annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: what happened once and those with a known location first, those that take
 the rest of a class last."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
     from tb_xla_insights.schema.parts import FindingKeys
 
-LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
+LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_waits"))
 """Findings about the program's nature. All others except NO_FAULT are mistakes: they name a place to change."""
 
 NO_FAULT = frozenset(("device_bound",))
@@ -54,7 +54,7 @@ class Finding:
 
     `title`: at most MAX_TITLE_LENGTH characters. `sentences`: the report's `detail`, the evidence in at most two
     sentences, without advice. `advice`: what to change and where. `cost_ps`: the time that the finding explains, summed
-    over all devices: idle time; the time of stalls, exposed collectives and callbacks, or above the roofline; or the
+    over all devices: idle time; the time of waits for other engines and for callbacks, or above the roofline; or the
     time for which cores wait for late hosts. `recurs`: None if no step is affected (a single compilation is `once`
     nevertheless). `fix`: what a replay removes, None if there is nothing to replay. Times in `evidence` are ps under
     keys that end in `_ps`. `where`: the place of most of its time, `after`: the id of the finding whose fix must come

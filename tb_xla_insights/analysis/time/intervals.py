@@ -82,6 +82,9 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
     return Intervals(np.full(count, start_ps, np.int64), np.full(count, end_ps, np.int64))
 
 
+NO_INTERVALS = span_intervals(0, 0)
+
+
 def union(start_ps: Int64, end_ps: Int64, chosen: NDArray[np.bool_] | None = None) -> Intervals:
     """Returns the union of intervals in any order; `chosen` is a mask that selects some of them. Empty intervals are
     ignored."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
+from tb_xla_insights.analysis.engines.report import in_order
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.propagation.merged import MergedAnnotations
 from tb_xla_insights.columns.merge import MergedTable
@@ -214,6 +215,8 @@ class ReportMerger:
             "transfers": small_keys.merge_transfers(sections),
             "input_pipeline": small_keys.merge_input_pipelines(sections),
             "collectives": self._collectives.rows(order_by="duration_ps"),
+            "engines": [row for section in sections for row in section.rows["engines"]],
+            "async_ops": in_order(row for section in sections for row in section.rows["async_ops"]),
             "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
             "propagation": cast("Propagation", self._propagation.row()),

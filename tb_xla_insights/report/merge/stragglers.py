@@ -1,10 +1,11 @@
-"""The results that need all hosts: the report's `hosts`, the finding about stragglers, and exposed collectives without
-the time of waiting for stragglers. (docs/definitions.md, "Pods")"""
+"""The results that need all hosts: the report's `hosts`, the finding about stragglers, and waits for other engines
+without the time of waiting for stragglers. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.report import HostReport, HostsReport
     from tb_xla_insights.schema.session import Diagnostic
 
-_EXPOSED = "exposed_collectives"
+_WAITS = "device_waits"
 
 _COMPILING = ("compile", "dynamo")
 """The causes of lateness that RECOMPILATIONS describe."""
@@ -70,8 +71,8 @@ def with_host_comparison(
             else "that is waiting for others"
         )
         findings = [
-            _continued(finding, f"; how much of {subject} is not known")
-            if finding.id == _EXPOSED
+            _first_continued(finding, f"; how much of {subject} is not known")
+            if finding.id == _WAITS and finding.evidence["collectives_ps"]
             else finding
             for finding in findings
         ]
@@ -171,6 +172,12 @@ def _continued(finding: Finding, text: str) -> Finding:
     return replace(finding, sentences=(*others, last.continued(text)))
 
 
+def _first_continued(finding: Finding, text: str) -> Finding:
+    """The finding with some text before the full stop of its first sentence."""
+    first, *others = finding.sentences
+    return replace(finding, sentences=(first.continued(text), *others))
+
+
 def _with_late_hosts(
     pipeline: InputPipeline, straggler: Finding, comparison: HostComparison
 ) -> InputPipeline:
@@ -192,28 +199,31 @@ def _with_late_hosts(
 def _without_waiting(
     document: HostReport, findings: Sequence[Finding], mistakes: Mistakes, remaining_ps: int, exposed_ps: int
 ) -> tuple[list[Finding], Mistakes]:
-    """Reduces the finding about exposed collectives to the part that is not waiting for late hosts: cost and gains in
-    proportion, also in `mistakes` if this is the largest limit. Removes the finding if the rest is irrelevant."""
-    exposed = next((finding for finding in findings if finding.id == _EXPOSED), None)
-    if exposed is None:
+    """Reduces the finding about waits for other engines by the time in collectives that is waiting for late hosts: cost
+    and gains in proportion, also in `mistakes` if this is the largest limit. Removes the finding if the rest is
+    irrelevant."""
+    waits = next((finding for finding in findings if finding.id == _WAITS), None)
+    if waits is None:
         return [*findings], mistakes
+    in_collectives = Fraction(waits.evidence["collectives_ps"], waits.evidence["wait_ps"])
+    part_left = 1 - in_collectives * Fraction(exposed_ps - remaining_ps, exposed_ps)
 
     def scale(time_ps: int) -> int:
-        return round(time_ps * remaining_ps / exposed_ps)
+        return round(time_ps * part_left)
 
     step = mistakes["step_ps"]
     fixed, fixed_at_worst = (
         None if if_fixed is None or step is None else step - scale(step - if_fixed)
-        for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_at_worst_ps)
+        for if_fixed in (waits.step_if_fixed_ps, waits.step_if_fixed_at_worst_ps)
     )
     gain, gain_at_worst = (
-        None if whole_gain is None else whole_gain * remaining_ps / exposed_ps
-        for whole_gain in (exposed.gain, exposed.gain_at_worst)
+        None if whole_gain is None else whole_gain * float(part_left)
+        for whole_gain in (waits.gain, waits.gain_at_worst)
     )
-    waiting = share(1 - remaining_ps / exposed_ps)
+    waiting = share(float(1 - part_left))
     reduced = replace(
-        _continued(exposed, f"; {waiting} of that is waiting for others"),
-        cost_ps=scale(exposed.cost_ps),
+        _first_continued(waits, f"; {waiting} of that is waiting for others"),
+        cost_ps=scale(waits.cost_ps),
         gain=gain,
         gain_at_worst=gain_at_worst,
         step_if_fixed_ps=fixed,
@@ -222,10 +232,10 @@ def _without_waiting(
     reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
     largest_limit = next((finding for finding in findings if finding.kind == "limit"), None)
-    if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
+    if waits is largest_limit and without_limit is not None and without_mistakes is not None:
         step_without_limit = without_mistakes - scale(without_mistakes - without_limit)
         mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
-    other_findings = [finding for finding in findings if finding is not exposed]
+    other_findings = [finding for finding in findings if finding is not waits]
     return [*other_findings, *([reduced] if _worth(document, reduced) >= INFO_SHARE else [])], mistakes
 
 
@@ -272,10 +282,10 @@ def _add_to_mistakes(
 
 def _step_without_limit(findings: Sequence[Finding], before: Mistakes, mistakes: Mistakes) -> Mistakes:
     """The mistakes with the straggler, where the step without the largest limit is that of hosts that are on time, if
-    the limit is exposed collectives, whose waiting for others is left out already. `before`: the mistakes without the
-    straggler."""
+    the limit is the waits for other engines, whose waiting for others is left out already. `before`: the mistakes
+    without the straggler."""
     limit = next((finding for finding in findings if finding.kind == "limit"), None)
     usual_ps, remaining_ps = before["usual_step_ps"], mistakes["step_if_fixed_ps"]
-    if limit is None or limit.id != _EXPOSED or limit.gain is None or not usual_ps or not remaining_ps:
+    if limit is None or limit.id != _WAITS or limit.gain is None or not usual_ps or not remaining_ps:
         return mistakes
     return {**mistakes, "step_without_limit_ps": max(0, remaining_ps - round(limit.gain * usual_ps))}

@@ -1,0 +1,204 @@
+"""The report's `async_ops` and `engines`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tb_xla_insights.analysis.engines.op_texts import ENGINES, short_op_name
+from tb_xla_insights.analysis.engines.sparse_cores import JOINS, find_jobs, find_sparse_cores
+from tb_xla_insights.analysis.engines.waits import engine_times, find_waits
+from tb_xla_insights.analysis.engines.windows import computing, find_windows, waits_by_engine
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.opcodes import collective_kind, instruction_name
+from tb_xla_insights.analysis.propagation.ops import find_ops
+from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
+from tb_xla_insights.arrays import Int64
+from tb_xla_insights.trace.model import Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.engines import AsyncOp, Engine, EngineTime, WaitCause
+
+HIDDEN_SHARE, EXPOSED_SHARE = 0.9, 0.1
+"""Of an asynchronous op's time: how much must be hidden for the op to count as hidden, and at most, as exposed. xprof
+has the same limits."""
+
+_MAIN_SHARE = 0.5
+"""Of a wait: how much a cause must explain."""
+
+
+@memoised
+def async_ops_report(trace: Trace) -> list[AsyncOp]:
+    """The report's `async_ops`: a row per op, annotation and device, most waiting first."""
+    return in_order(row for index in range(len(trace.devices)) for row in _rows_of_device(trace, index))
+
+
+def in_order(rows: Iterable[AsyncOp]) -> list[AsyncOp]:
+    """Rows of `async_ops`, most waiting first."""
+    return sorted(
+        rows,
+        key=lambda row: (
+            -row["wait_ps"],
+            -row["window_ps"],
+            row["device"],
+            row["op"],
+            row["annotation"] or "",
+        ),
+    )
+
+
+def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
+    windows = find_windows(trace, index)
+    if not len(windows):
+        return []
+    device, jobs, waits = trace.devices[index], find_jobs(trace, index), find_waits(trace, index)
+    key = find_ops(trace).devices[index].key[windows.start_op]
+    columns = {
+        "window_ps": windows.window_ps,
+        "hidden_ps": windows.hidden_ps,
+        "wait_ps": windows.wait_ps,
+        "wait_own_ps": waits.own_ps,
+        "wait_queue_ps": waits.queue_ps,
+        "ready_before_ps": waits.ready_before_ps,
+        "hideable_ps": np.where(
+            waits.idle_before_ps < 0, -1, np.minimum(windows.wait_ps, waits.idle_before_ps)
+        ),
+        "peer_ps": waits.peer_ps,
+        "bytes": _bytes(trace, index),
+    }
+    distinct, group = np.unique(key, return_inverse=True)
+    first = np.unique(group, return_index=True)[1]
+    count = np.bincount(group)
+    sums = {name: _sums(values, group, len(distinct)) for name, values in columns.items()}
+    worst_join = np.minimum.reduceat(jobs.join[np.argsort(group, kind="stable")], np.cumsum(count) - count)
+    rows: list[AsyncOp] = []
+    for at, op in enumerate(distinct.tolist()):
+        window = int(first[at])
+        text = trace.name(int(device.ops.row[windows.start_op[window]]))
+        name, engine = instruction_name(text), ENGINES[windows.engine[window]]
+        times = {column: int(values[at]) for column, values in sums.items()}
+        row: AsyncOp = {
+            "op": name,
+            "kind": collective_kind(name) or re.split(r"[.\d]", short_op_name(name), maxsplit=1)[0],
+            "engine": engine,
+            "device": device.id,
+            "annotation": _annotation(trace, op),
+            "count": int(count[at]),
+            "window_ps": times["window_ps"],
+            "hidden_ps": times["hidden_ps"],
+            "exposed_ps": times["window_ps"] - times["hidden_ps"],
+            "wait_ps": times["wait_ps"],
+            "wait_own_ps": _known(times["wait_own_ps"]),
+            "wait_queue_ps": _known(times["wait_queue_ps"]),
+            "ready_before_ps": _known(times["ready_before_ps"]),
+            "hideable_ps": _known(times["hideable_ps"]),
+            "peer_ps": times["peer_ps"],
+            "bytes": _known(times["bytes"]),
+            "join": JOINS[worst_join[at]],
+            "cause": None,
+        }
+        rows.append(row | {"cause": _cause(trace, index, row)})
+    return rows
+
+
+def _sums(values: Int64, group: Int64, groups: int) -> Int64:
+    """The sum of each group; -1 if a value of it is not known."""
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group, values)
+    sums[group[values < 0]] = -1
+    return sums
+
+
+def _known(value: int) -> int | None:
+    return None if value < 0 else value
+
+
+def _annotation(trace: Trace, op: int) -> str | None:
+    """The annotation of a distinct op; the first one of several."""
+    nodes = find_nodes(trace)
+    node = int(nodes.of_part[find_ops(trace).first_part[op]])
+    return nodes.path[node] if node >= 0 else None
+
+
+def _bytes(trace: Trace, index: int) -> Int64:
+    """The bytes that each window's op moves, as its metadata say; -1 if they do not."""
+    ops, windows = trace.devices[index].ops, find_windows(trace, index)
+    entry, entry_of_window = np.unique(trace.metadata_index[ops.row[windows.start_op]], return_inverse=True)
+    values = [trace.metadata.stats[at].get("bytes_accessed") for at in entry.tolist()]
+    known = [value if isinstance(value, int) and 0 < value < 2**53 else -1 for value in values]
+    return np.array(known, np.int64)[entry_of_window]
+
+
+def _cause(trace: Trace, index: int, row: AsyncOp) -> WaitCause | None:
+    """Why the device (an index into the trace's devices) waits for an op; None if it hardly does, or if that is not
+    known."""
+    wait_ps, ready_ps, hideable_ps = row["wait_ps"], row["ready_before_ps"], row["hideable_ps"]
+    if not wait_ps or wait_ps <= EXPOSED_SHARE * row["window_ps"]:
+        return None
+    if row["engine"] == "sparse_core" and not find_sparse_cores(trace, index):
+        return "not_traced"
+    if busy_share(trace, row["engine"]) >= DEVICE_BOUND_SHARE:
+        return "bottleneck"
+    if (row["wait_queue_ps"] or 0) >= _MAIN_SHARE * wait_ps:
+        return "order"
+    if row["peer_ps"] >= _MAIN_SHARE * wait_ps:
+        return "peer"
+    if ready_ps is None or hideable_ps is None:
+        return None
+    if hideable_ps >= _MAIN_SHARE * wait_ps:
+        return "late"
+    if ready_ps < _MAIN_SHARE * wait_ps:
+        return "dependent"
+    # Only a recorded engine is known to have worked since the input was ready.
+    return "bottleneck" if row["engine"] == "sparse_core" else None
+
+
+@memoised
+def busy_share(trace: Trace, engine: Engine) -> float:
+    """The share of the devices' spans in which an engine works for them, of those that it works for: of several
+    SparseCores, the busiest one."""
+    busy_ps, span_ps = 0, 0
+    for index, device in enumerate(trace.devices):
+        start, end = device.span_ps
+        cores = find_sparse_cores(trace, index) if engine == "sparse_core" else []
+        times = [core.busy for core in cores] or [engine_times(trace, index, ENGINES.index(engine))]
+        if device_ps := max(busy.clipped(start, end).total_ps for busy in times):
+            busy_ps, span_ps = busy_ps + device_ps, span_ps + end - start
+    return busy_ps / span_ps if span_ps else 0.0
+
+
+def engines_report(trace: Trace) -> list[EngineTime]:
+    """The report's `engines`: the SparseCores of each device that has some or waits for one."""
+    rows: list[EngineTime] = []
+    for index, device in enumerate(trace.devices):
+        cores, waits = find_sparse_cores(trace, index), waits_by_engine(trace, index)
+        for core in cores:
+            busy = core.busy.clipped(*device.span_ps)
+            rows.append(
+                {
+                    "device": device.id,
+                    "engine": core.name,
+                    "traced": True,
+                    "busy_ps": busy.total_ps,
+                    "busy_while_computing_ps": busy.within(computing(trace, index)).total_ps,
+                    "busy_while_waiting_ps": sum(busy.within(times).total_ps for times in waits.values()),
+                    "jobs": len(core.jobs),
+                }
+            )
+        if not cores and "sparse_core" in waits:
+            rows.append(
+                {
+                    "device": device.id,
+                    "engine": "SparseCore",
+                    "traced": False,
+                    "busy_ps": None,
+                    "busy_while_computing_ps": None,
+                    "busy_while_waiting_ps": None,
+                    "jobs": None,
+                }
+            )
+    return rows

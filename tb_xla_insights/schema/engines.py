@@ -1,0 +1,88 @@
+"""The report's `async_ops` and `engines`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.columns.head import Head
+
+Engine = Literal["sparse_core", "interconnect", "host_memory", "other_slice", "other"]
+"""What executes an asynchronous op: a SparseCore, the links between chips, copies from and to the host's memory, the
+network between slices, or something else, such as a copy within the chip."""
+
+WaitsByEngine = dict[Engine, int]
+"""Times in ps by engine, without zeros."""
+
+Join = Literal["none", "id", "flow", "order"]
+"""How a SparseCore's job was found to be an op's: by the ids that both record, by a flow, by name and order in time."""
+
+WaitCause = Literal["bottleneck", "order", "late", "dependent", "peer", "not_traced"]
+"""Why a device waits for an op: its engine has too much to do; the SparseCore ran other jobs first; the op could
+have started earlier; its input was only just ready; another device began later; or the SparseCore is not in the
+capture."""
+
+
+class EngineTime(TypedDict):
+    """A SparseCore of a device, in the device's span."""
+
+    device: Annotated[str, Head("Device")]
+    """Id of the device."""
+    engine: Annotated[str, Head("Engine")]
+    """Name on the device: `SparseCore 0`."""
+    traced: bool
+    """Whether the capture shows what it does."""
+    busy_ps: Annotated[int | None, Head("Busy")]
+    """Time in which it runs a job; `null` if not traced."""
+    busy_while_computing_ps: Annotated[int | None, Head("While computing")]
+    """The part of it in which the device computes; `null` if not traced."""
+    busy_while_waiting_ps: Annotated[int | None, Head("While waiting")]
+    """The part of it in which the device waits for an asynchronous op; `null` if not traced."""
+    jobs: Annotated[int | None, Head("Jobs")]
+    """Number of jobs; `null` if not traced."""
+
+
+class AsyncOp(TypedDict):
+    """An asynchronous op on one device, from the start of its start op to the end of its done op."""
+
+    op: Annotated[str, Head("Op", "code")]
+    """Name of its start op."""
+    kind: Annotated[str, Head("Kind", priority=3)]
+    """What it does: `all-gather`, `copy` …"""
+    engine: Annotated[Engine, Head("Engine", "words")]
+    """What executes it."""
+    device: Annotated[str, Head("Device", priority=2)]
+    """Id of the device."""
+    annotation: Annotated[str | None, Head("Annotation", priority=5)]
+    """Path of its annotation; `null` without one."""
+    count: Annotated[int, Head("Count", priority=4)]
+    """Number of times."""
+    window_ps: Annotated[int, Head("Under way")]
+    """Their time from start to end."""
+    hidden_ps: Annotated[int, Head("Hidden", priority=1)]
+    """The part of it in which the device computes."""
+    exposed_ps: int
+    """The rest of it."""
+    wait_ps: Annotated[int, Head("Waits")]
+    """Own time of the done ops."""
+    wait_own_ps: Annotated[int | None, Head("Own", priority=6)]
+    """The part of `wait_ps` in which the SparseCore runs this op; `null` if its jobs are not known."""
+    wait_queue_ps: Annotated[int | None, Head("Queue", priority=6)]
+    """The part of `wait_ps` before, in which the SparseCore runs other jobs; `null` if they are not known."""
+    ready_before_ps: int | None
+    """Time from when its input was ready to its start; `null` if that is not known."""
+    hideable_ps: int | None
+    """The part of `wait_ps` that would have passed earlier, had the op started as soon as its input was ready and its
+    engine idle; `null` if that is not known."""
+    peer_ps: int
+    """The part of `wait_ps` before another device had begun the same op."""
+    bytes: Annotated[int | None, Head("Size", priority=7)]
+    """Bytes that it moves; `null` if not recorded."""
+    join: Join
+    """How the SparseCore's jobs were found; of several ways the least certain one."""
+    cause: Annotated[WaitCause | None, Head("Why", "words")]
+    """Why the device waits: `bottleneck`, the engine has too much to do; `order`, the SparseCore ran other jobs first;
+    `late`, the op could have started earlier; `dependent`, its input was only just ready; `peer`, another device began
+    later; `not_traced`, the SparseCore is not in the capture. `null` if the device hardly waits, or if that is not
+    known."""
