@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import collective_kind, instruction_name, is_container
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
+from tb_xla_insights.analysis.time.intervals import NO_INTERVALS, Intervals, own_time_intervals, union
 from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.schema.engines import Engine
 from tb_xla_insights.trace.model import Trace
@@ -111,7 +111,8 @@ def find_windows(trace: Trace, index: int) -> Windows:
     start, done = start[order], done[order]
     start_op, done_op = found.op[start], found.op[done]
     start_ps, end_ps = ops.start_ps[start_op], ops.end_ps[done_op]
-    computes = computing(trace, index)
+    # Most captures have no asynchronous op, and need no union of all ops.
+    computes = computing(trace, index) if len(start_op) else NO_INTERVALS
     return Windows(
         start_op,
         done_op,

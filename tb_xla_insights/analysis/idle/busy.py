@@ -51,7 +51,10 @@ def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Interv
 def on_duty(trace: Trace, device: Device) -> Intervals:
     """When the device runs outermost ops that xprof counts for its duty cycle: it leaves out those that wait for a
     SparseCore or the host."""
-    flags = _op_flags(trace, device_index(trace, device)) & (_EXCLUDED_FLAG | _OFF_DUTY_FLAG)
+    index = device_index(trace, device)
+    flags = _op_flags(trace, index) & (_EXCLUDED_FLAG | _OFF_DUTY_FLAG)
+    if not (flags & _OFF_DUTY_FLAG).any():
+        return _busy(trace, index, False)
     return union(device.ops.start_ps, device.ops.end_ps, (device.ops.parent < 0) & (flags == 0))
 
 
