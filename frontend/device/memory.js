@@ -226,7 +226,8 @@ export function memorySection(app, sectionSwitch) {
     return card(
       'Table',
       {
-        note: `at the peak of ${program}; each row has what is inside it, and gradients stand with their annotation`,
+        note: `at the peak of ${cutName(program, MAX_NAME_LETTERS)}; each row has what is inside it, and gradients ` +
+          'stand with their annotation',
         class: 'across memory-annotations',
         right: exportButton(`${session.session.name.replace(/\W+/g, '_')}_memory`, keys, () => answer.tree),
       },
@@ -285,7 +286,10 @@ function peakCard(row, tree) {
   const power = Math.floor(Math.log10(Math.max(1, axis)) / 3) * 3;
   return card(
     'At the peak',
-    { note: `${program}${peak_at ? `, at ${cutName(peak_at, MAX_NAME_LETTERS)}` : ''}`, class: 'across' },
+    {
+      note: [program, ...(peak_at ? [peak_at] : [])].map((name) => cutName(name, MAX_NAME_LETTERS)).join(', at '),
+      class: 'across',
+    },
     h(
       'div',
       { class: 'ladder', role: 'list', 'data-testid': 'memory-peak' },

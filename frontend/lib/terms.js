@@ -55,6 +55,9 @@ export const TERMS = {
   compiler: 'The compiler created the op, or nothing shows to which annotation it belongs.',
   mixed: 'Fused from ops of several annotations: its time is divided among them by their shares.',
   lost: 'An annotation that no op on the device has.',
+  Reserved: 'All allocations of a program; what is more than the peak is fragmentation.',
+  Activations: 'Values that the annotation’s ops compute, with constants and outputs.',
+  Gradients: 'Values that the annotation’s backward pass computes, where JAX names it.',
   Exposed: 'The part of a collective in which the core computes nothing else.',
 };
 

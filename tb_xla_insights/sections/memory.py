@@ -30,7 +30,7 @@ def memory_at_the_peak(report: Row, detail: Detail) -> Section | None:
             "path": "peak",
             **{kind: sum(row[kind] for row in tree if not row["depth"]) for kind in KINDS},
         }
-        of_program = f"at the peak of {rows[0]['program']}"
+        of_program = f"at the peak of {units.cut_middle(rows[0]['program'])}"
         definition = noted(MEMORY_BY_ANNOTATION, of_program, units.cut_note(detail.annotations, len(tree)))
         table = SectionTable(definition, shown[: detail.annotations], sums=_with_sum(sums, peak_bytes))
         blocks.append(table)
