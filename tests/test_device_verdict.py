@@ -36,7 +36,7 @@ def op(
     return {
         "op": name, "program": "jit_f", "path": path, "annotation": path, "self_ps": ms * MS, "bound_by": bound,
         "flops_share": shares[0], "bytes_share": shares[1], "flops": flops, "hbm_bytes": nbytes, "kind": "work",
-        "category": "dot" if name.startswith("dot") else "fusion", "roof_ps": None, **more,
+        "flops_source": None, "category": "dot" if name.startswith("dot") else "fusion", "roof_ps": None, **more,
     }  # fmt: skip
 
 
@@ -202,6 +202,7 @@ def test_notes() -> None:
             "bound."
         ),
         "flop_advice": None,
+        "stated": None,
         "not_work": "Ops that are not work, such as collectives and waits, compute nothing (10.000 ms, 10.1 %).",
         "not_drawn": (
             "Of the 79.8 % with a FLOP count, 1 op with 0 FLOPs or without HBM traffic, such as copies, cannot be "
@@ -215,6 +216,10 @@ def test_notes() -> None:
     )
     assert notes["not_counted"].startswith("a, b, c and 2 more ops have no FLOP count")
     assert "cost_estimate" in notes["flop_advice"]
+    stated = custom | {"flops": 4, "flops_source": "kernel"}
+    assert work_notes(THIS_STEP, [OPS[0], stated], WORK | uncounted)["stated"] == (
+        "custom-call.3 (10.000\u202fms, 10.1\u202f%) has the FLOPs that its kernel states: an estimate, not a count."
+    )
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,13 @@ def test_low_host_level() -> None:
     assert "low_host_level" not in [id_ for id_, _ in ids_and_severities(capture(STEP_ONLY, full))]
 
 
+def test_scopes_inside_kernels() -> None:
+    scopes = {"Pallas Primitives": [("load", 6, 1), ("store", 7, 1)]}
+    trace = capture(Core([("custom-call.1", 5, 9)], lines=scopes))
+    (text,) = (row.message for row in diagnose(trace) if row.id == "kernel_scopes")
+    assert text.startswith("2 scopes inside Pallas kernels are recorded, which slows the kernels.")
+
+
 def test_dropped_events() -> None:
     (diagnostic,) = diagnose(capture(XRT, *cores(1), environment={"dropped_events": 1200}))
     assert diagnostic.id == "dropped_events"

@@ -239,6 +239,7 @@ export function unknownNote({ notes }, showsAdvice, toggle) {
       'p',
       null,
       notes.not_counted && [notes.not_counted, ' ', advice && [advice, '. ']].flat(),
+      notes.stated && `${notes.stated} `,
       notes.not_work && `${notes.not_work} `,
       notes.not_drawn,
     ),

@@ -3710,6 +3710,8 @@ export interface WorkNotes {
   not_counted: string | null;
   /** How such an op gets one. */
   flop_advice: string | null;
+  /** Custom calls whose kernels state their FLOPs themselves. */
+  stated: string | null;
   /** Ops that are not work. */
   not_work: string | null;
   /** Ops with a FLOP count that the roofline does not show. */

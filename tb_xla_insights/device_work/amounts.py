@@ -19,7 +19,7 @@ from tb_xla_insights.xplane.hlo_amounts import MAX_AMOUNT
 from tb_xla_insights.xplane.metadata import StatValue
 from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown
 
-FlopsSource = Literal["stats", "shapes"]
+FlopsSource = Literal["stats", "kernel", "shapes"]
 
 _HBM = 1
 """The number of the device's main memory in `memory_access_breakdown`."""
@@ -55,9 +55,11 @@ def find_amounts(trace: Trace) -> Amounts:
     for op, (metadata, kind, category) in enumerate(properties):
         stats = trace.metadata.stats[metadata]
         flops, nbytes = _count(stats, "flops"), _count(stats, "bytes_accessed")
+        source: FlopsSource | None = "stats"
         if category.startswith("custom-call"):  # the compiler writes 0 unless the call states its cost
-            flops, nbytes = flops or None, nbytes or None
-        source: FlopsSource | None = "stats" if flops is not None else None
+            flops, nbytes, source = flops or None, nbytes or None, "kernel"
+        if flops is None:
+            source = None
         from_shapes = ops.origin[op].amounts
         if flops is None and (flops := from_shapes.flops) is not None:
             source = "shapes"
@@ -65,7 +67,7 @@ def find_amounts(trace: Trace) -> Amounts:
             nbytes = from_shapes.bytes
         if kind == "container":
             flops = nbytes = source = None
-        model_flops = _count(stats, "model_flops") if source == "stats" else None
+        model_flops = _count(stats, "model_flops") if source in ("stats", "kernel") else None
         model_flops = flops if model_flops is None else model_flops
         for column, value in enumerate((flops, model_flops, nbytes, _hbm_bytes(stats, nbytes))):
             columns[column, op] = value or 0

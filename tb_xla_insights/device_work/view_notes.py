@@ -46,6 +46,7 @@ def work_notes(chosen: Chosen, ops: Sequence[Row], work: Row) -> WorkNotes:
     if other_ps := total["self_ps"] - total["work_ps"]:
         times = time_and_share(other_ps)
         not_work = f"Ops that are not work, such as collectives and waits, compute nothing ({times})."
+    stated = [row for row in ops if row["kind"] == "work" and row["flops_source"] == "kernel"]
     undrawn = [
         row for row in ops if row["kind"] == "work" and row["flops"] is not None and not _is_drawable(row)
     ]
@@ -58,10 +59,17 @@ def work_notes(chosen: Chosen, ops: Sequence[Row], work: Row) -> WorkNotes:
     return {
         "not_counted": not_counted,
         "flop_advice": _FLOP_ADVICE if not_counted and _has_custom_calls(ops, work["peaks"]) else None,
+        "stated": _stated(stated, time_and_share(sum(row["self_ps"] for row in stated))) if stated else None,
         "not_work": not_work,
         "not_drawn": not_drawn,
         "no_picture": None if drawable else _no_picture(chosen, ops),
     }
+
+
+def _stated(ops: Sequence[Row], time: str) -> str:
+    subject, is_plural = _subject([row["op"] for row in ops])
+    verb, owner = ("have", "their kernels state") if is_plural else ("has", "its kernel states")
+    return f"{subject} ({time}) {verb} the FLOPs that {owner}: an estimate, not a count."
 
 
 def _subject(names: Sequence[str]) -> tuple[str, bool]:

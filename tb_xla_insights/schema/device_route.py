@@ -181,6 +181,8 @@ class WorkNotes(TypedDict):
     """Ops that are work but have no FLOP count."""
     flop_advice: str | None
     """How such an op gets one."""
+    stated: str | None
+    """Custom calls whose kernels state their FLOPs themselves."""
     not_work: str | None
     """Ops that are not work."""
     not_drawn: str | None

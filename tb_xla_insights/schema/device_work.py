@@ -62,8 +62,9 @@ class _OpNames(TypedDict):
     one."""
     kind: OpKind
     """`work`, or why its time is not work."""
-    flops_source: Literal["stats", "shapes"] | None
-    """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program; `null` if they are unknown."""
+    flops_source: Literal["stats", "kernel", "shapes"] | None
+    """Source of its FLOPs: the capture's `stats`; the same, of a custom call, whose `kernel` states its cost; or the
+    `shapes` in the program. `null` if they are unknown."""
     count: int
     """Number of events."""
     executions: Annotated[int, Head("Executions", priority=2)]

@@ -41,6 +41,9 @@ _TENSORFLOW_ON_CPU = (
     f"{WORDS['tensorflow'].accelerator}, and capture with --device-level 1."
 )
 
+_KERNEL_SCOPES = "Pallas Primitives"
+"""The line of a device with the scopes inside its Pallas kernels."""
+
 _EXECUTE_CALLS = ("ExecuteComputation", "ExecuteReplicated")
 
 
@@ -97,6 +100,9 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
     if difference := _step_time_difference(trace):
         yield Diagnostic("step_times", "info", difference, variant="")
     yield from _join_diagnostics(trace)
+    if scopes := sum(line.count for line in trace.lines if line.name == _KERNEL_SCOPES):
+        text = f"{plural(scopes, 'scope')} inside Pallas kernels are recorded, which slows the kernels."
+        yield Diagnostic("kernel_scopes", "info", f"{text} Remove them before comparing times.")
     if names := describe_unknown_names(trace):
         yield names
     if framework == "unknown" and len(trace):
