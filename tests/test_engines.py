@@ -196,7 +196,7 @@ JOB = {"tc_offload_start_id": 7, "offload_execution_index": 1}
         ("fusion.7", 21, (), "dependent"),
         ("get-tuple-element.1", 40, (), None),
         ("param.1", 40, (("scatter", 0, 40),), "bottleneck"),
-        ("param.1", 40, (("scatter", 30, 25),), "order"),
+        ("param.1", 40, (("scatter", 30, 25),), "bottleneck"),
     ],
 )
 def test_why_a_core_waits(operand: str, started_at: int, jobs: tuple[Op, ...], cause: str | None) -> None:
@@ -209,6 +209,21 @@ def test_why_a_core_waits(operand: str, started_at: int, jobs: tuple[Op, ...], c
         sparse_core(*jobs, ("async_gather.1", begin, 10, JOB)),
     )
     assert found["cause"] == cause
+
+
+def test_a_job_that_is_needed_later_runs_first() -> None:
+    """The gather waits for the scatter, which the core needs only after it."""
+    ids = [{"tc_offload_start_id": n, "offload_execution_index": 1} for n in (1, 2)]
+    ops = (
+        start(2, 0, stats=ids[1]), start(1, 2, stats=ids[0]), done(1, 10, 60), ("fusion.1", 70, 5), done(2, 75, 5),
+        ("fusion.2", 195, 5),
+    )  # fmt: skip
+    jobs = sparse_core(("scatter", 3, 50, ids[1]), ("gather", 53, 15, ids[0]))
+    rows = {
+        row["op"]: row for row in async_ops_report(capture(core(*ops, runs=[("jit_f(1)", 0, 200)]), jobs))
+    }
+    assert rows["gather.1.call-start"]["cause"] == "order"
+    assert rows["gather.2.call-start"]["cause"] is None
 
 
 def test_a_sparse_core_that_works_nearly_all_the_time_is_the_bottleneck() -> None:

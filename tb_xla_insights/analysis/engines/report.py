@@ -68,6 +68,7 @@ def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
             waits.idle_before_ps < 0, -1, np.minimum(windows.wait_ps, waits.idle_before_ps)
         ),
         "peer_ps": waits.peer_ps,
+        "overtaken_ps": np.where(waits.is_overtaken, windows.wait_ps, 0),
         "bytes": _bytes(trace, index),
     }
     distinct, group = np.unique(key, return_inverse=True)
@@ -101,7 +102,7 @@ def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
             "join": JOINS[worst_join[at]],
             "cause": None,
         }
-        rows.append(row | {"cause": _cause(trace, index, row)})
+        rows.append(row | {"cause": _cause(trace, index, row, times["overtaken_ps"])})
     return rows
 
 
@@ -133,9 +134,9 @@ def _bytes(trace: Trace, index: int) -> Int64:
     return np.array(known, np.int64)[entry_of_window]
 
 
-def _cause(trace: Trace, index: int, row: AsyncOp) -> WaitCause | None:
+def _cause(trace: Trace, index: int, row: AsyncOp, overtaken_ps: int) -> WaitCause | None:
     """Why the device (an index into the trace's devices) waits for an op; None if it hardly does, or if that is not
-    known."""
+    known. `overtaken_ps`: its waits in which the SparseCore first ran a job that is needed later."""
     wait_ps, ready_ps, hideable_ps = row["wait_ps"], row["ready_before_ps"], row["hideable_ps"]
     if not wait_ps or wait_ps <= EXPOSED_SHARE * row["window_ps"]:
         return None
@@ -143,8 +144,9 @@ def _cause(trace: Trace, index: int, row: AsyncOp) -> WaitCause | None:
         return "not_traced"
     if busy_share(trace, row["engine"]) >= DEVICE_BOUND_SHARE:
         return "bottleneck"
+    is_queued: WaitCause = "order" if overtaken_ps >= _MAIN_SHARE * wait_ps else "bottleneck"
     if (row["wait_queue_ps"] or 0) >= _MAIN_SHARE * wait_ps:
-        return "order"
+        return is_queued
     if row["peer_ps"] >= _MAIN_SHARE * wait_ps:
         return "peer"
     if ready_ps is None or hideable_ps is None:
@@ -154,7 +156,7 @@ def _cause(trace: Trace, index: int, row: AsyncOp) -> WaitCause | None:
     if ready_ps < _MAIN_SHARE * wait_ps:
         return "dependent"
     # Only a recorded engine is known to have worked since the input was ready.
-    return "bottleneck" if row["engine"] == "sparse_core" else None
+    return is_queued if row["engine"] == "sparse_core" else None
 
 
 @memoised

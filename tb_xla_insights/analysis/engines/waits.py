@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.engines.op_texts import ENGINES, is_at_hand, operands
-from tb_xla_insights.analysis.engines.sparse_cores import busy_on_sparse_cores, find_jobs, find_sparse_cores
+from tb_xla_insights.analysis.engines.sparse_cores import (
+    Jobs,
+    busy_on_sparse_cores,
+    find_jobs,
+    find_sparse_cores,
+)
 from tb_xla_insights.analysis.engines.windows import Windows, find_windows
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
@@ -34,13 +40,15 @@ class Waits:
     """Per window of a device (see `find_windows`), parts of its wait: while the SparseCore runs the op's own job
     (`own_ps`), and while it runs another one before (`queue_ps`), -1 without a job; `peer_ps`, the part before another
     core had begun its own. `ready_before_ps`: how long before the start op the input was ready, and `idle_before_ps`,
-    how much of that the engine was idle; -1 if that is not known."""
+    how much of that the engine was idle; -1 if that is not known. `is_overtaken`: whether the job that the SparseCore
+    ran before the op's own is one that the core needs later."""
 
     own_ps: Int64
     queue_ps: Int64
     peer_ps: Int64
     ready_before_ps: Int64
     idle_before_ps: Int64
+    is_overtaken: NDArray[np.bool_]
 
 
 @memoised
@@ -63,7 +71,19 @@ def find_waits(trace: Trace, index: int) -> Waits:
         idle_before_ps[of_engine] -= covered_times(
             busy.start_ps, busy.end_ps, ready_ps[of_engine], windows.start_ps[of_engine]
         )
-    return Waits(own_ps, queue_ps, _peer_ps(trace, index, windows), ready_before_ps, idle_before_ps)
+    peer_ps = _peer_ps(trace, index, windows)
+    return Waits(own_ps, queue_ps, peer_ps, ready_before_ps, idle_before_ps, _is_overtaken(windows, jobs))
+
+
+def _is_overtaken(windows: Windows, jobs: Jobs) -> NDArray[np.bool_]:
+    """Per window, whether the job before its own on that SparseCore is awaited later."""
+    is_overtaken = np.zeros(len(windows), np.bool_)
+    order = np.lexsort((jobs.start_ps, jobs.core))
+    order = order[jobs.core[order] >= 0]
+    before, after = order[:-1], order[1:]
+    is_later = windows.wait_start_ps[before] > windows.wait_start_ps[after]
+    is_overtaken[after] = (jobs.core[before] == jobs.core[after]) & is_later
+    return is_overtaken
 
 
 def engine_times(trace: Trace, index: int, engine: int) -> Intervals:
