@@ -194,7 +194,7 @@ def test_defragmenting_device_memory_is_told(length: int, is_told: bool) -> None
     tpu.on_main("LoadProgram", STEP + 10, 600)
     tpu.on_main("TfrtTpuClient::DefragmentMemory", STEP + 20, length)
     detail = findings(tpu.trace())["dispatch_overhead"].detail
-    assert ("Meanwhile, the runtime defragments device memory for " in detail) == is_told
+    assert ("; meanwhile, the runtime defragments device memory for " in detail) == is_told
 
 
 def test_programs_that_are_loaded_once_are_start_up() -> None:

@@ -71,6 +71,12 @@ def test_a_program_that_never_ran_has_no_row(tmp_path: Path) -> None:
     assert memory_report(trace) == []
 
 
+def test_a_program_that_ran_without_recorded_ops_has_a_row(tmp_path: Path) -> None:
+    step = Step([("forward", 100)], [(STEP_PS // 2, [])])
+    (trace,) = training(tmp_path, [step], program(PARAMETER).SerializeToString()).traces
+    assert row_of(trace)["peak_bytes"] == 100
+
+
 def test_without_a_heap_trace_only_bounds_are_known(tmp_path: Path) -> None:
     row = row_of(trained(tmp_path, program(PARAMETER, TEMPORARY)))
     assert (row["peak_bytes"], row["total_bytes"], row["exact"]) == (100, 190, False)

@@ -110,8 +110,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         title,
         brief,
         sentences(
-            f"{facts.core_subject} idles {idle}",
-            _defragmenting_text(facts, taken_ps, frequency),
+            f"{facts.core_subject} idles {idle}{_defragmenting_text(facts, taken_ps, frequency)}",
             "" if median is None else f"the usual execution has {brief_time(median)} of overhead",
         ),
         str(Sentence(advice)),
@@ -143,7 +142,8 @@ def _idle_text(clauses: Iterable[tuple[Mean, str]]) -> str:
 
 
 def _defragmenting_text(facts: Facts, taken_ps: Int64, frequency: Frequency | None) -> str:
-    """How long the runtime meanwhile makes room in the memory of devices; empty if that is a small part."""
+    """How long the runtime meanwhile makes room in the memory of devices, as a clause; empty if that is a small
+    part."""
     rows = facts.trace.rows_with_metadata(has_tag(facts.trace, "defragment"))
     moving = union(facts.trace.start_ps[rows], facts.trace.end_ps[rows])
     gaps = facts.ledger
@@ -152,7 +152,7 @@ def _defragmenting_text(facts: Facts, taken_ps: Int64, frequency: Frequency | No
     mean = facts.mean_per_core(moving_ps, frequency)
     if mean.ps < MAX_GAIN_SPREAD * facts.mean_per_core(taken_ps, frequency).ps or not mean.ps:
         return ""
-    return f"meanwhile, the runtime defragments device memory for {brief_time(mean.ps)}{mean.unit}"
+    return f"; meanwhile, the runtime defragments device memory for {brief_time(mean.ps)}{mean.unit}"
 
 
 def _is_requested(trace: Trace, wait: str | None) -> bool:

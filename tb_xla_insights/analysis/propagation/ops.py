@@ -222,6 +222,9 @@ def _origins(
             for inner, container in hlo.containers(key_of_name).items():
                 caller[key_of_name[inner]] = key_of_name[container]
             reader.collect(id_, hlo)
+        for id_ in reader.programs_without(ops_of_program):
+            if hlo := reader.program(id_):
+                reader.collect_memory(id_, hlo)
     return origin, caller, in_program
 
 

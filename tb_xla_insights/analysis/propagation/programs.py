@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -104,6 +105,15 @@ class ProgramReader:
             self._record_problem(
                 "have computations that call themselves, or calls of computations that do not exist", id_
             )
+        self.collect_memory(id_, program)
+
+    def programs_without(self, ids: Iterable[str]) -> list[str]:
+        """The ids of the programs that ran and are in the file, except for some."""
+        others = self._modules.keys() - ids
+        return [id_ for id_ in self._modules if id_ in others and int(id_) in self._trace.programs]
+
+    def collect_memory(self, id_: str, program: ProgramOrigins) -> None:
+        """Collects the memory of a program."""
         try:
             memory = program_memory(program.buffers, program.module)
         except DamagedBuffersError as error:
