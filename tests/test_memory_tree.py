@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_xla_insights.report.memory_text import memory_details, memory_headline
+from tb_xla_insights.report.memory_text import memory_details, memory_headline, waited_for_memory_ps
 from tb_xla_insights.report.memory_tree import KINDS, MAX_NODES, memory_tree
 
 GB = 10**9
@@ -101,6 +101,18 @@ class TestSentences:
         assert memory_details(memory, self.TREE).replace("\u202f", " ") == (
             f"{start}begin with loss: 2.0 GB of activations and 1.0 GB of gradients are alive at dot.1, the peak."
         )
+
+    def test_a_wait_for_memory_comes_first(self) -> None:
+        memory = program(4 * GB, 16 * GB, GB)
+        headline = memory_headline(memory, [], waited_ps=2 * 10**12).replace("\u202f", " ")
+        assert headline.startswith(
+            "The device waited 2.00 s while its memory was defragmented: at the peak of jit_f, "
+        )
+        assert memory_details(memory, [], waited_ps=2 * 10**12).replace("\u202f", " ") == "11.0 GB are free."
+
+    def test_a_wait_is_the_mean_of_the_devices(self) -> None:
+        findings = [{"evidence": {"defragmenting_ps": 8}}, {"evidence": {}}]
+        assert waited_for_memory_ps({"findings": findings, "devices": [{}] * 4}) == 2
 
     def test_an_annotation_has_the_names_around_it(self) -> None:
         tree = memory_tree([row("loss/logits", 3 * GB), row("loss/mean", GB), row("norm", 1)])

@@ -7,13 +7,20 @@ from typing import Any
 
 from tb_xla_insights.analysis.thresholds import TIGHT_MEMORY_SHARE
 from tb_xla_insights.report.memory_tree import KINDS
-from tb_xla_insights.text.units import byte_size
+from tb_xla_insights.text.units import brief_time, byte_size
 
 Row = Mapping[str, Any]
 
 
-def memory_headline(row: Row, tree: Sequence[Row]) -> str:
-    """How much memory the device needs at the peak, and for what most of it. `tree`: see `memory_tree`."""
+def waited_for_memory_ps(report: Row) -> int:
+    """How long a device waits while the runtime makes room in its memory, as the mean of all devices."""
+    total_ps = sum(finding["evidence"].get("defragmenting_ps", 0) for finding in report["findings"])
+    return int(total_ps // max(1, len(report["devices"])))
+
+
+def memory_headline(row: Row, tree: Sequence[Row], waited_ps: int = 0) -> str:
+    """How much memory the device needs at the peak, and for what most of it. `tree`: see `memory_tree`; `waited_ps`:
+    see `waited_for_memory_ps`."""
     peak_bytes, capacity_bytes, program = row["peak_bytes"], row["capacity_bytes"], row["program"]
     if not row["exact"]:
         bounds = f"between {byte_size(peak_bytes)} and {byte_size(row['total_bytes'])}"
@@ -23,14 +30,16 @@ def memory_headline(row: Row, tree: Sequence[Row]) -> str:
     purpose = f", most of it for {largest}" if largest else ""
     if not capacity_bytes:
         return f"{program} needs {byte_size(peak_bytes)} of memory at its peak{purpose}."
-    state = "nearly full" if _is_tight(row) else "not the limit"
+    state = "Memory is nearly full" if _is_tight(row) else "Memory is not the limit"
+    if waited_ps:
+        state = f"The device waited {brief_time(waited_ps)} while its memory was defragmented"
     return (
-        f"Memory is {state}: at the peak of {program}, {byte_size(used_bytes)} of {byte_size(capacity_bytes)} "
+        f"{state}: at the peak of {program}, {byte_size(used_bytes)} of {byte_size(capacity_bytes)} "
         f"are in use{purpose}."
     )
 
 
-def memory_details(row: Row, tree: Sequence[Row]) -> str:
+def memory_details(row: Row, tree: Sequence[Row], waited_ps: int = 0) -> str:
     """How much is free, and where to begin if it gets tight."""
     if not row["exact"]:
         return (
@@ -40,7 +49,7 @@ def memory_details(row: Row, tree: Sequence[Row]) -> str:
     sentences = []
     if row["capacity_bytes"] and not _is_tight(row):
         free_bytes = row["capacity_bytes"] - row["peak_bytes"] - (row["other_bytes"] or 0)
-        sentences.append(f"Nothing to fix: {byte_size(free_bytes)} are free.")
+        sentences.append(f"{'' if waited_ps else 'Nothing to fix: '}{byte_size(free_bytes)} are free.")
     values = [node for node in tree if node["own_bytes"] + node["own_gradient_bytes"]]
     if values:
         largest = max(values, key=lambda node: node["own_bytes"] + node["own_gradient_bytes"])

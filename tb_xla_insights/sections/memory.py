@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.report.memory_text import memory_details, memory_headline
+from tb_xla_insights.report.memory_text import memory_details, memory_headline, waited_for_memory_ps
 from tb_xla_insights.report.memory_tree import KINDS, memory_tree
 from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Section, SectionTable, noted
 from tb_xla_insights.tables.memory import MEMORY, MEMORY_BY_ANNOTATION
@@ -20,9 +20,9 @@ def memory_at_the_peak(report: Row, detail: Detail) -> Section | None:
     programs = SectionTable(noted(MEMORY, MEMORY.note, cut), rows[: detail.rows], {"peak_bytes": _peak_text})
     blocks: list[Block] = [programs]
     tree: Sequence[Row] = memory_tree(rows[0]["by_annotation"])
-    blocks.append(
-        Paragraph(" ".join(filter(None, (memory_headline(rows[0], tree), memory_details(rows[0], tree)))))
-    )
+    waited_ps = waited_for_memory_ps(report)
+    sentences = memory_headline(rows[0], tree, waited_ps), memory_details(rows[0], tree, waited_ps)
+    blocks.append(Paragraph(" ".join(filter(None, sentences))))
     if tree:
         peak_bytes = rows[0]["peak_bytes"]
         shown = [_with_sum({**row, "path": "  " * row["depth"] + row["name"]}, peak_bytes) for row in tree]

@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.delays.blocking_waits import blocking_waits_report
 from tb_xla_insights.analysis.delays.early_executions import reads_report
 from tb_xla_insights.analysis.findings.activities import activities_text
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
-from tb_xla_insights.analysis.findings.finding import Finding, Frequency
+from tb_xla_insights.analysis.findings.finding import Finding
 from tb_xla_insights.analysis.findings.small import LAUNCHING_CLASSES
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.launches.enqueues import NONE
@@ -105,12 +105,19 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         (facts.mean_per_core(clause_taken_ps, frequency), condition) for clause_taken_ps, condition in clauses
     )
     runs, median = _usual_overhead(facts.trace)
+    defragmenting_ps = _defragmenting_ps(facts, taken_ps)
+    moving = facts.mean_per_core(defragmenting_ps, frequency)
+    meanwhile = (
+        f"; meanwhile, the runtime defragments device memory for {brief_time(moving.ps)}{moving.unit}"
+        if moving.ps
+        else ""
+    )
     return Finding(
         "dispatch_overhead",
         title,
         brief,
         sentences(
-            f"{facts.core_subject} idles {idle}{_defragmenting_text(facts, taken_ps, frequency)}",
+            f"{facts.core_subject} idles {idle}{meanwhile}",
             "" if median is None else f"the usual execution has {brief_time(median)} of overhead",
         ),
         str(Sentence(advice)),
@@ -122,7 +129,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
             "idle_ps": cost,
             "wait_ps": unqueued_ps,
             "in_flight_ps": in_flight_ps,
-        },
+        }
+        | ({"defragmenting_ps": int(defragmenting_ps.sum())} if moving.ps else {}),
         facts.gap_windows(taken_ps),
         frequency,
         fix,
@@ -141,18 +149,15 @@ def _idle_text(clauses: Iterable[tuple[Mean, str]]) -> str:
     )
 
 
-def _defragmenting_text(facts: Facts, taken_ps: Int64, frequency: Frequency | None) -> str:
-    """How long the runtime meanwhile makes room in the memory of devices, as a clause; empty if that is a small
-    part."""
+def _defragmenting_ps(facts: Facts, taken_ps: Int64) -> Int64:
+    """How long the runtime makes room in the memory of devices, per gap of which the finding takes time; all 0 if that
+    is a small part."""
     rows = facts.trace.rows_with_metadata(has_tag(facts.trace, "defragment"))
     moving = union(facts.trace.start_ps[rows], facts.trace.end_ps[rows])
     gaps = facts.ledger
-    moving_ps = covered_times(moving.start_ps, moving.end_ps, gaps.start_ps, gaps.end_ps)
-    moving_ps[taken_ps == 0] = 0
-    mean = facts.mean_per_core(moving_ps, frequency)
-    if mean.ps < MAX_GAIN_SPREAD * facts.mean_per_core(taken_ps, frequency).ps or not mean.ps:
-        return ""
-    return f"; meanwhile, the runtime defragments device memory for {brief_time(mean.ps)}{mean.unit}"
+    moving_ps = covered_times(moving.start_ps, moving.end_ps, gaps.start_ps, gaps.end_ps) * (taken_ps > 0)
+    is_small = moving_ps.sum() < MAX_GAIN_SPREAD * taken_ps.sum()
+    return np.zeros_like(moving_ps) if is_small else moving_ps
 
 
 def _is_requested(trace: Trace, wait: str | None) -> bool:
