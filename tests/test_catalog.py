@@ -81,7 +81,7 @@ def test_the_classes_and_their_order() -> None:
         ("ScalarBuffer_float", "to_device"),
         ("TpuMallocAndMemcpyHtoD", "to_device"),
         ("AtenLocalScalarDense", "from_device"),
-        ("CopyTpuToCpu", "from_device"),
+        ("CopyTpuToCpu", "wait"),
         ("TpuMemcpyDtoH::Await", "from_device"),
         ("aten::item", "tracing"),  # also of a tensor on the host
         ("$train.py:12 main", "python"),

@@ -253,7 +253,7 @@ def test_other_findings_leave_the_time_of_pauses() -> None:
         ("pairs/tx_gc_bad", "host_code", "The device waits for code in train outside its phases"),
         ("other/jax0.10.2_gc_pause", "host_pause", "A pause of 707\u202fms in step 9: gc.collect"),
         ("other/jax0.10.2_loader_between_steps", "input_bound", "The device waits for data: examples_from_disk"),
-        ("torchtpu/tt_compiled_checkpoint", "host_pause", "A pause of 25.1\u202fms in step 5: nothing is recorded"),
+        ("torchtpu/tt_compiled_checkpoint", "host_pause", "A pause of 25.0\u202fms in step 5: save_checkpoint"),
     ],
 )  # fmt: skip
 def test_real_captures(shared_traces: Path, name: str, id_: str, title: str) -> None:

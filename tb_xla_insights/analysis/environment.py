@@ -17,7 +17,7 @@ _TORCH_XLA = re.compile(
     r"(StepMarker|Sync(Live)?TensorsGraph(Internal)?|XLATensor::Compile|XLAGraphExecutor::Compile)(#|$)"
     r"|(PjRt|Ifrt|Xrt)ComputationClient::|tf_pytorchxla/"
 )
-_TORCH_TPU = re.compile(r"aten::|Optimizer\.step#|ApplyMemoryThrottling|ScalarBuffer_")
+_TORCH_TPU = re.compile(r"aten::|ExecutionTask::Run$|ApplyMemoryThrottling|ScalarBuffer_|tt_jit_")
 _JAX = re.compile(r"PjitFunction\(|trace_to_jaxpr|np\.asarray\(jax\.Array\)|ArrayImpl\.|jit_\w")
 _TENSORFLOW = re.compile(
     r"ExecutorState::Process|ExecutorPropagateOutputs|EagerExecute|IteratorGetNext|FunctionRun"

@@ -10,7 +10,9 @@ from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.codes import ANNOTATION, CANDIDATE, PASS, TRANSPARENT
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.threads import host_planes
+from tb_xla_insights.trace.threads import OPERATOR_ID, host_planes
+
+_PROFILER_STEP = "ProfilerStep"
 
 
 def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
@@ -48,8 +50,12 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
 
 
 def step_annotation_rows(trace: Trace) -> Int32:
-    """Returns the events of step annotations in row order, including those inside others."""
+    """Returns the events of step annotations in row order, including those inside others. PyTorch's profiler has steps
+    without a number: the recorder cuts `ProfilerStep#3` before the `#`."""
     rows = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
+    if OPERATOR_ID in trace.stats:
+        names = [trace.strings[name] == _PROFILER_STEP for name in trace.metadata.name.tolist()]
+        rows.append(trace.rows_with_metadata(np.array(names, np.bool_)))
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
 
 

@@ -25,7 +25,7 @@ _ROLE_OF_NAME: tuple[tuple[str, Role], ...] = (
     (r"tf_XLAEigen|tf_XLATfrtCpuOp", "op_pool"),
     (r"tf_pytorchxla|py_xla_execute", "executor"),
     (r"tf_XLA(PjRt|Tfrt)?CpuClient|tf_pjrt_thread_pool", "client"),
-    (r"tf_xla-cpu-codegen|tf_PjRtCompilerThreadPool|.*llvm|.*codegen", "compiler"),
+    (r"tf_tt_compile|tf_xla-cpu-codegen|tf_PjRtCompilerThreadPool|.*llvm|.*codegen", "compiler"),
     (r"pjrt-tpu-tasks", "transfer"),
     # Gets the next batch for a function that the driving thread runs.
     (r"tf_data_iterator_get_next", "executor"),
@@ -49,6 +49,9 @@ _LOADER, _STEP_MARKER, _EXECUTION, _UNKNOWN, _EXECUTE_CALL = 1, 2, 4, 8, 16
 """Flags of event names: three by the catalogue's tags below; names that the catalogue does not know; names of execute
 calls (tag `launch`)."""
 
+OPERATOR_ID = "pt_correlation_id"
+"""The stat of the events that PyTorch records for its operators and functions."""
+
 _LOADER_TAGS = {"loader", "loading_frame"}
 _STEP_MARKER_TAGS = {"step_marker", "sync", "dynamo"}
 _EXECUTION_TAGS = {"launch", "run_start", "scheduled", "enqueue"}
@@ -66,8 +69,9 @@ def host_planes(trace: Trace) -> set[int]:
 def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
     """Every host line with its role, in line order; at most one drives.
 
-    The driving thread is the one whose flows lead to the threads or devices that execute, and that carries steps and
-    synchronisations; without flows, the one with most of those, then with most annotations. The roles of other threads
+    The driving thread is the one that calls PyTorch's operators, if they are recorded (TorchTPU); else the one whose
+    flows lead to the threads or devices that execute, and that carries steps and synchronisations; without flows, the
+    one with most of those, then with most annotations. The roles of other threads
     follow from their names, their launches and loads, or the class with most of their time. Needs the trace's events,
     nesting and flows.
     """
@@ -76,11 +80,13 @@ def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
     if not lines:
         return []
     thread_events = _ThreadEvents(trace, catalog)
-    candidates = [line for line in lines if not _NATIVE_NAME.match(line.name)]
-    candidates = candidates or [
-        line for line in lines if _role_by_name(line.name) not in ("autograd", "op_pool")
-    ]
-    driving = max(candidates, key=thread_events.driving_rank, default=None)
+    candidates = [line for line in lines if _role_by_name(line.name) not in ("autograd", "op_pool")]
+    if any(map(thread_events.operators, candidates)):
+        # No flow leads from the thread that calls PyTorch's operators to the one that launches.
+        driving: Line | None = max(candidates, key=thread_events.operators)
+    else:
+        candidates = [line for line in lines if not _NATIVE_NAME.match(line.name)] or candidates
+        driving = max(candidates, key=thread_events.driving_rank, default=None)
     if driving is not None and not driving.count:
         driving = None
     return [
@@ -149,6 +155,11 @@ class _ThreadEvents:
             _PYTHON_NAME.match(line.name) is not None,
             line.count,
         )
+
+    def operators(self, line: Line) -> int:
+        """The number of events that PyTorch recorded for its operators on a line, each with an id."""
+        rows = self.trace.stats[OPERATOR_ID].rows if OPERATOR_ID in self.trace.stats else ()
+        return int(np.diff(np.searchsorted(rows, (line.rows.start, line.rows.stop)))[0]) if len(rows) else 0
 
     def count(self, line: Line, flag: int) -> int:
         return int(

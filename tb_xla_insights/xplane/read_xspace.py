@@ -41,6 +41,7 @@ NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
     "correlation_id", "total_size", "size", "replica", "partition", "global_device_id", "device_id", "bytes_allocated",
     "bytes_reserved", "bytes_available", "tc_offload_start_id", "offload_core_id", "offload_execution_index",
+    "pt_correlation_id",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, decoded into columns, at most 32; all others are read on demand."""

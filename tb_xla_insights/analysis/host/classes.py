@@ -19,7 +19,14 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
-from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Ranked, Segments, innermost_segments, overlay
+from tb_xla_insights.analysis.time.segments import (
+    NO_SEGMENTS,
+    Ranked,
+    Segments,
+    innermost_segments,
+    overlay,
+    overlay_first,
+)
 from tb_xla_insights.arrays import Int8, Int64
 from tb_xla_insights.catalog.classes import (
     COMPILE,
@@ -39,6 +46,7 @@ from tb_xla_insights.catalog.classes import (
 from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Role, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
+from tb_xla_insights.trace.threads import OPERATOR_ID
 
 HELPER_ROLES: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
 """Roles of threads that work for the driving thread. Loaders are no helpers: they work ahead of it."""
@@ -123,6 +131,25 @@ def rows_overlapping(trace: Trace, line: int, start_ps: int, end_ps: int) -> sli
     return slice(rows.start + first, rows.start + last)
 
 
+def _launching(trace: Trace) -> Segments:
+    """Returns when a thread launches what the driving thread hands over, or waits for a program's compilation before
+    it can."""
+    launching = NO_SEGMENTS
+    for line in trace.lines_with("executor"):
+        timeline = thread_segments(trace, line)
+        waiting = timeline.select(timeline.class_index == WAIT)
+        waits = union(waiting.start_ps, waiting.end_ps)
+        for compiler in trace.lines_with("compiler"):
+            compiling = thread_segments(trace, compiler)
+            compiling = compiling.select(compiling.class_index == COMPILE)
+            parts = compiling.cut(np.concatenate((waits.start_ps, waits.end_ps)))
+            last = np.searchsorted(waits.start_ps, parts.start_ps, "right") - 1
+            is_awaited = (last >= 0) & (parts.start_ps < np.append(waits.end_ps, 0)[last])
+            launching = overlay_first(launching, parts.select(is_awaited))
+        launching = overlay_first(launching, timeline.select(timeline.class_index == DISPATCH))
+    return launching
+
+
 @memoised
 def _line_block_ends(trace: Trace, line: int) -> Int64:
     """Returns `block_ends` of a line's events."""
@@ -137,7 +164,8 @@ def host_class_segments(trace: Trace) -> Segments:
     runtime event on a `pt_autograd_*` thread decides instead, else an extraction by torch.compile (row -1 if no event
     encloses it). If the driving thread waits, records nothing, or is inside a call of class `dispatch` that records
     nothing more, the following decide, in this order: the most specific work of its helpers, waiting of the driving
-    thread or of a helper, that call. The rest is `unrecorded`. (docs/definitions.md, "Class at an instant")
+    thread or of a helper, that call. The rest is `unrecorded`. Where the driving thread only hands PyTorch's operators
+    over, the thread that launches them decides first. (docs/definitions.md, "Class at an instant")
     """
     start, end = trace.span_ps
     if end <= start:
@@ -151,6 +179,8 @@ def host_class_segments(trace: Trace) -> Segments:
     rank = np.zeros(UNRECORDED, np.int8)
     rank[[WAIT, DISPATCH]] = _WAITING_DRIVER_RANK, _LAUNCHING_DRIVER_RANK
     merged = overlay((driving, rank[driving.class_index]), helper_work)[0]
+    if OPERATOR_ID in trace.stats:
+        merged = overlay_first(_launching(trace), merged)
     classes = np.where(merged.class_index < 0, np.int8(OTHER), merged.class_index)
     return _fill_holes(Segments(merged.start_ps, merged.end_ps, classes, merged.row), start, end)
 

@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import ProgramName
 from tb_xla_insights.arrays import Int8, Int32, Int64
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.threads import OPERATOR_ID
 
 LaunchKind = Literal["lazy", "dynamo", "other"]
 KINDS: tuple[LaunchKind, ...] = get_args(LaunchKind)
@@ -76,7 +77,7 @@ def find_launches(trace: Trace) -> Launches:
     # The first run of a launch is written last, and remains.
     joined_last_first = np.flatnonzero(runs.launch >= 0)[::-1]
     program[runs.launch[joined_last_first]] = runs.program[joined_last_first]
-    step = _steps(trace, paths, runs, len(row))
+    step = _steps(trace, row, paths, runs)
     times = _handed_over_times(trace, step, runs)
     if times is not None:
         step[step >= len(times[0])] = -1
@@ -103,22 +104,26 @@ def launches_single_operations(trace: Trace) -> bool:
     return bool((trace.flows.producers(np.concatenate(kernels)) >= 0).any())
 
 
-def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
-    """Returns the step of each launch: the step in which the driving thread requested it; if the steps come from a
-    device, the step in which the launch's run on that device begins."""
+def _steps(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) -> Int32:
+    """Returns the step of each launch (`row`: its event): the step in which the driving thread requested it, or, in
+    TorchTPU, whose threads hand work over without a flow, in which it began; if the steps come from a device, the step
+    in which the launch's run on that device begins."""
     steps = recorded_steps(trace)
-    instants = np.full(count, -1, np.int64)
+    instants = np.full(len(row), -1, np.int64)
     if not steps or steps[0].source in ("annotation", "step_marker"):
-        requested = paths.origin >= 0
-        instants[requested] = trace.start_ps[paths.origin[requested]]
+        request = (
+            np.where(paths.origin < 0, row, paths.origin) if OPERATOR_ID in trace.stats else paths.origin
+        )
+        requested = request >= 0
+        instants[requested] = trace.start_ps[request[requested]]
         return recorded_steps_at(trace, instants)
-    row, plane = steps[0].row, trace.line_of(steps[0].row).plane
+    step_row, plane = steps[0].row, trace.line_of(steps[0].row).plane
     # Steps may be on a plane that is no device's: then they count as the first device's.
     steps_device = next(
         (
             index
             for index, device in enumerate(trace.devices)
-            if (row in device.runs.row if device.from_host_events else device.plane == plane)
+            if (step_row in device.runs.row if device.from_host_events else device.plane == plane)
         ),
         0,
     )
