@@ -38,8 +38,8 @@ _MAX_ANNOTATION_SHARE = 0.9
 """An annotation with a larger share of the time does not locate it: its ops are grouped by category instead. The same
 holds for a category: each of its ops is then a group of its own."""
 
-_CLASSES_WITHOUT_WORK = ("wait", "unrecorded")
-"""Classes of host time that are not known to be the host's own work."""
+_CLASSES_WITHOUT_WORK = ("wait", "from_device", "unrecorded")
+"""Classes of host time that are not known to be the host's own work: a read waits for its value."""
 
 _MIN_KNOWN_SHARE = 0.5
 """The minimum share of a group's time with known FLOPs (or bytes) for its share of the peak to be known."""
