@@ -14,8 +14,8 @@ from test_plugin import get, open_session, tensorboard
 WINDOW = {"start_ps": 10**10, "end_ps": 10**11}
 VIEWS: list[tuple[str, dict[str, Any]]] = [
     ("overview", {}), ("counts", {}), ("gaps", {}), ("executions", {}), ("compiles", {}), ("propagation", {}),
-    ("scopes", {}), ("hosts", {}), ("device", {}), ("search", {"q": "Step"}), ("window", WINDOW), ("table", WINDOW),
-    ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
+    ("scopes", {}), ("hosts", {}), ("device", {}), ("engines", {}), ("search", {"q": "Step"}), ("window", WINDOW),
+    ("table", WINDOW), ("waits", {**WINDOW, "px": 800}), ("timeline", {**WINDOW, "px": 800}),
 ]  # fmt: skip
 """Routes with their arguments, the slow ones included."""
 

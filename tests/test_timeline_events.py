@@ -10,7 +10,7 @@ from captures import space_of
 from gpus import US, gpu, kernel
 from helpers import MS
 from synthetic.writer import Space
-from timelines import STEP, STEPS, brief, hand_over, timeline_of, training_space
+from timelines import STEP, STEPS, brief, hand_over, slices, timeline_of, training_space
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.text.name_limit import MAX_NAME_LENGTH
@@ -265,6 +265,36 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
     assert timeline.search("all-reduce")["count"] == 1
     assert timeline.search("f32[8]")["count"] == 3
     assert [row["id"] for row in timeline.head()["rows"]] == ["h0.d0.modules", "h0.d0.ops", "h0.d0.async"]
+
+
+def test_sparse_cores_and_asynchronous_ops_have_rows_below_their_core(tmp_path: Path) -> None:
+    """Two jobs of a SparseCore with an op each. The core's line of asynchronous ops is empty."""
+    capture = Space()
+    core, sparse_core = capture.plane("/device:TPU:0"), capture.plane("/device:TPU:0 SparseCore 1")
+    core.line("XLA Modules").event("jit_f(1)", 0, 100)
+    core.line("Async XLA Ops")
+    for name, start, length in (("gather.1-start", 0, 1), ("dot.4", 1, 39), ("gather.1-done", 40, 20)):
+        core.line("XLA Ops").event(name, start, length)
+    for start in (10, 70):
+        sparse_core.line("Sparse Core Modules").event("gather.1", start, 20)
+        sparse_core.line("Sparse Core Ops").event("fusion.8", start + 5, 10)
+        sparse_core.line("TEC 0").event("fusion.8", start + 5, 10)
+    timeline = timeline_of(capture, tmp_path)
+    timeline.find_more_rows()
+    rows = {row["id"]: row for row in timeline.head()["rows"] if row["kind"] not in ("gaps", "scopes")}
+    assert list(rows) == ["h0.d0.modules", "h0.d0.ops", "h0.d0.async", "h0.d0.sc1"]
+    assert (rows["h0.d0.sc1"]["label"], rows["h0.d0.sc1"]["events"]) == ("SparseCore 1", 4)
+    view = timeline.view(0, 100, 50_000, ["h0.d0.async", "h0.d0.sc1"])
+    assert slices(view, "h0.d0.async") == [[(0, 60, "gather.1-start", 1)]]
+    assert [[(start, name) for start, _, name, _ in lane] for lane in slices(view, "h0.d0.sc1")] == [
+        [(10, "gather.1"), (70, "gather.1")],
+        [(15, "fusion.8"), (75, "fusion.8")],
+    ]
+    window = timeline.event_at("h0.d0.async", 0, 0)
+    assert (window["duration_ps"], window["self_ps"]) == (60, 60)
+    details = timeline.event_at("h0.d0.sc1", 75, 1)
+    assert (details["thread"], [event["name"] for event in details["path"]]) == ("SparseCore 1", ["gather.1"])
+    assert timeline.search("fusion")["hits"]["row"] == ["h0.d0.sc1"] * 2
 
 
 def test_collectives_and_waits_are_recognised_by_name_or_category(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ export const PRESENCE_TEXTS = {{
 TABLE_DEFINITIONS = """/** The columns of each table. Generated from `tb_xla_insights/tables` by `make schema`. */
 
 /**
- * @typedef {{'text'|'code'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'}} ColumnUnit
+ * @typedef {{'text'|'code'|'words'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'
+ *   }} ColumnUnit
  * `time`, `change` and `ms` are picoseconds: the first two are shown in a unit that fits, `ms` in milliseconds;
  * `share` is from 0 to 1
  */

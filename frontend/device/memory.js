@@ -2,7 +2,7 @@
 
 import { annotationTones, toneColor } from '../lib/annotation-tones.js';
 import { niceTicks } from '../lib/axis.js';
-import { card, cutName, emptyCard, lengthBar, link, tableCard } from '../lib/cards.js';
+import { card, cutName, emptyCard, lengthBar, link, rung, rungAxis, tableCard } from '../lib/cards.js';
 import { chip } from '../lib/classes.js';
 import { exportButton } from '../lib/csv.js';
 import { definedColumns } from '../lib/defined-column.js';
@@ -270,11 +270,6 @@ function peakCard(row, tree) {
   /** @param {string} className @param {number} from @param {number} to @param {number} [length] of the axis */
   const piece = (className, from, to, length = axis) =>
     h('i', { class: className, style: { left: percent(from / length), width: percent((to - from) / length) } });
-  /** @param {string} name @param {string} size @param {import('../lib/dom.js').Child[]} bars @param {string} note */
-  const bar = (name, size, bars, note) =>
-    h('div', { class: 'rung', role: 'listitem' }, h('span', { class: 'rung-name' }, name),
-      h('b', { class: 'numeric' }, size), h('span', { class: 'rung-bar', 'aria-hidden': 'true' }, bars),
-      h('small', { class: 'secondary' }, note));
   const roots = tree.filter(({ depth }) => !depth);
   const parts = h('span', { class: 'stack', style: { left: '0', width: percent(peak_bytes / axis) } },
     KINDS.map(([key, kind, texture]) => {
@@ -294,21 +289,17 @@ function peakCard(row, tree) {
       'div',
       { class: 'ladder', role: 'list', 'data-testid': 'memory-peak' },
       exact
-        ? bar('peak', bytes(peak_bytes), [parts, piece('ghost', peak_bytes, total_bytes)],
+        ? rung('peak', bytes(peak_bytes), [parts, piece('ghost', peak_bytes, total_bytes)],
           `${bytes(total_bytes)} reserved${padding_bytes ? `; padding ${bytes(padding_bytes)}` : ''}`)
-        : bar('peak', `≥\u202f${bytes(peak_bytes)}`,
+        : rung('peak', `≥\u202f${bytes(peak_bytes)}`,
           [piece('solid', 0, peak_bytes), piece('uncertain', peak_bytes, total_bytes)],
           `at most ${bytes(total_bytes)}`),
-      other_bytes !== null && exact && bar('with other buffers', bytes(used),
+      other_bytes !== null && exact && rung('with other buffers', bytes(used),
         [piece('solid', 0, peak_bytes), piece('uncertain', peak_bytes, used)], `${bytes(other_bytes)} of others`),
-      h(
-        'div',
-        { class: 'rung rung-axis', 'aria-hidden': 'true' },
-        h('span', { class: 'rung-bar' }, niceTicks((axis * 0.96) / 10 ** power).map((tick) =>
-          h('span', { class: 'run-tick', style: { left: percent((tick * 10 ** power) / axis) } },
-            tick ? digits(tick, String(tick).split('.')[1]?.length) : bytes(10 ** power).replace(/^[\d.]+/, '0')))),
-      ),
-      capacity_bytes !== null && bar('of the capacity', bytes(capacity_bytes),
+      rungAxis(niceTicks((axis * 0.96) / 10 ** power).map((tick) =>
+        h('span', { class: 'run-tick', style: { left: percent((tick * 10 ** power) / axis) } },
+          tick ? digits(tick, String(tick).split('.')[1]?.length) : bytes(10 ** power).replace(/^[\d.]+/, '0')))),
+      capacity_bytes !== null && rung('of the capacity', bytes(capacity_bytes),
         [piece('ghost', 0, 1, 1), piece('solid', 0, Math.min(1, used / capacity_bytes), 1)],
         `${share(used / capacity_bytes)} in use`),
     ),

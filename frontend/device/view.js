@@ -1,6 +1,8 @@
 /** The Device view: its sections, one of which the link chooses. */
 
-import { button, fill, h, rememberFocus } from '../lib/dom.js';
+import { getShared } from '../lib/api.js';
+import { button, fill, h, refill, rememberFocus } from '../lib/dom.js';
+import { enginesSection, noEnginesText } from './engines.js';
 import { memorySection } from './memory.js';
 import { workSection } from './work.js';
 
@@ -9,10 +11,17 @@ import { workSection } from './work.js';
  * Creates a section, which begins with the switch between sections, also while it is loading.
  * @typedef {(app: import('../frame/app.js').App, sectionSwitch: () => HTMLElement) => View} CreateSection
  */
+/**
+ * A section with its value in links (`ds`), and why it is empty, if it is.
+ * @typedef {{
+ *   ds: string, label: string, create: CreateSection,
+ *   nothing?: (counts: import('../lib/routes').ViewCounts) => string}} Section
+ */
 
-/** By their values in links (`ds`), in their order. @type {{ds: string, label: string, create: CreateSection}[]} */
+/** In their order. @type {Section[]} */
 const SECTIONS = [
   { ds: '', label: 'Work', create: workSection },
+  { ds: 'engines', label: 'Engines', create: enginesSection, nothing: noEnginesText },
   { ds: 'memory', label: 'Memory', create: memorySection },
 ];
 
@@ -26,6 +35,8 @@ export function deviceView(app) {
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   let isShown = false;
+  /** @type {import('../lib/routes').ViewCounts|null} */
+  let counts = null;
 
   const linked = () => Math.max(0, SECTIONS.findIndex(({ ds }) => ds === (app.link.state.ds ?? '')));
   /** @param {string} ds */
@@ -37,10 +48,16 @@ export function deviceView(app) {
   /** @param {string} chosen */
   const sectionSwitch = (chosen) =>
     h('span', { class: 'segments', role: 'group', 'aria-label': 'Section', 'data-testid': 'device-sections' },
-      SECTIONS.map(({ ds, label }) =>
-        button(label, () => choose(ds), {
-          'aria-pressed': String(ds === chosen), 'data-testid': `section-${label.toLowerCase()}`,
-        })));
+      sectionButtons(chosen));
+  /** @param {string} chosen */
+  const sectionButtons = (chosen) =>
+    SECTIONS.map(({ ds, label, nothing }) => {
+      const title = (counts && nothing?.(counts)) || '';
+      return button(label, () => choose(ds), {
+        class: title && 'nothing', title, 'aria-pressed': String(ds === chosen),
+        'data-testid': `section-${label.toLowerCase()}`,
+      });
+    });
 
   function bringToFront() {
     const { ds, create } = SECTIONS[linked()];
@@ -62,7 +79,13 @@ export function deviceView(app) {
   return {
     element,
     open(next) {
-      session = next;
+      [session, counts] = [next, null];
+      getShared('counts', next.query).then((answer) => {
+        if (session !== next) return;
+        ({ counts } = answer);
+        const place = element.querySelector('[data-testid=device-sections]');
+        if (place) refill(place, sectionButtons(SECTIONS[linked()].ds));
+      }).catch(() => {});
       created.forEach((section) => section.open(next));
     },
     filter: () => front.filter?.(),

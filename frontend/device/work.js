@@ -1,11 +1,10 @@
 /** The section Work of the Device view: what the device is busy with, and how efficiently. */
 
 import { fill, h, keepFocus, refill } from '../lib/dom.js';
-import { noDeviceCard } from '../lib/cards.js';
-import { count, plural, UNITS } from '../lib/format.js';
+import { eventLinkState, noDeviceCard } from '../lib/cards.js';
+import { count, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
-import { msText, spanText } from '../lib/link.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { createStaleNote } from '../frame/stale-note.js';
@@ -124,16 +123,7 @@ export function workSection(app, sectionSwitch) {
   function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
     // The run's time is unknown if its host is not in memory: the timeline searches for the op.
-    if (!run) return app.open({ v: 'timeline', q: `name:${op}` });
-    const margin = Math.max(UNITS.us.ps, run.duration_ps);
-    app.open({
-      v: 'timeline',
-      w: spanText(
-        Math.max(0, Math.round(run.start_ps - margin)),
-        Math.round(run.start_ps + run.duration_ps + margin),
-      ),
-      sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}`,
-    });
+    app.open(run ? eventLinkState(run) : { v: 'timeline', q: `name:${op}` });
   }
 
   /** @param {OpRow|null} row */

@@ -5,7 +5,7 @@
 
 import { h, fill, refill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get, NOT_RECORDED, onSessionReread } from '../lib/api.js';
+import { get, getShared, NOT_RECORDED, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink, guardLink, listText, NO_SELECTION } from '../lib/link.js';
@@ -305,7 +305,7 @@ export function createApp(isCopy) {
     if (countsRequested) return;
     countsRequested = true;
     const requested = session;
-    get('counts', requested.query)
+    getShared('counts', requested.query)
       .then(({ counts }) => { if (requested === session) app.setCounts(counts); })
       .catch(() => {});
   }

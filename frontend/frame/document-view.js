@@ -33,6 +33,8 @@ export function createDocumentView(
   let isRequested = false;
   /** The session whose document the element shows; null while it shows a card or is closed. @type {Ready|null} */
   let drawn = null;
+  /** @type {'ready'|'empty'} */
+  let drawnState = 'ready';
   /** Shows the analysis card. @type {ReturnType<typeof setTimeout>|undefined} */
   let timer;
   /** Gives the focus back to what the analysis card replaced. @type {(() => void)|undefined} */
@@ -66,7 +68,8 @@ export function createDocumentView(
       const answer = await (moreArguments ? channel.get(query) : getShared(route, requested.query));
       if (!isWanted()) return;
       drawn = requested;
-      app.setState(keepFocus(element, () => draw(answer, requested)));
+      drawnState = keepFocus(element, () => draw(answer, requested));
+      app.setState(drawnState);
       restoreFocus?.();
       restoreFocus = undefined;
     } catch (error) {
@@ -112,6 +115,8 @@ export function createDocumentView(
     /** @param {boolean} on */
     show(on) {
       isShown = on;
+      // Another section of the view may have set the state.
+      if (on && isDrawn()) app.setState(drawnState);
       void load();
     },
   };

@@ -3,7 +3,7 @@
 import { button, h, percent } from './dom.js';
 import { CLASSES, LABELS, classCell, tone } from './classes.js';
 import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
-import { gapText, spanText, windowText } from './link.js';
+import { gapText, msText, spanText, windowText } from './link.js';
 import { table, textColumn } from './table.js';
 
 /** In windows at least this wide, tables show longer names. */
@@ -135,6 +135,24 @@ export const lengthBar = (share, color) => h('span', { class: color ? 'bar bare'
   h('i', { style: { width: percent(Math.min(1, Math.max(0, share))), ...(color && { background: color }) } }));
 
 /**
+ * A row on an axis: its name, a value, bars, and a note.
+ * @param {Child} name @param {string} value @param {Child[]} bars @param {Child|Child[]} note @param {string} [testid]
+ */
+export const rung = (name, value, bars, note, testid) =>
+  h(
+    'div',
+    { class: 'rung', role: 'listitem', 'data-testid': testid },
+    h('span', { class: 'rung-name' }, name),
+    h('b', { class: 'numeric' }, value),
+    h('span', { class: 'rung-bar', 'aria-hidden': 'true' }, bars),
+    h('small', { class: 'secondary' }, note),
+  );
+
+/** The axis below such rows. @param {Child[]} ticks */
+export const rungAxis = (ticks) =>
+  h('div', { class: 'rung rung-axis', 'aria-hidden': 'true' }, h('span', { class: 'rung-bar' }, ticks));
+
+/**
  * The colour of a class as a CSS value; for classes that are drawn with a texture, that of the texture.
  * @param {ClassName} name
  */
@@ -180,6 +198,16 @@ export const windowLinkState = (start, end) => ({
   w: framedSpanText(start, end),
   sel: windowText(start, end),
   fi: '',
+});
+
+/**
+ * Link state of an event in the timeline.
+ * @param {{row: string, depth: number, start_ps: number, duration_ps: number}} event
+ */
+export const eventLinkState = ({ row, depth, start_ps, duration_ps }) => ({
+  v: 'timeline',
+  w: framedSpanText(start_ps, start_ps + duration_ps, 1),
+  sel: `ev:${row}@${msText(start_ps, true)}${depth ? `/${depth}` : ''}`,
 });
 
 /** Link state of a gap in the timeline. @param {{device: string, start_ps: number, duration_ps: number}} gap */

@@ -14,6 +14,8 @@ export type DutyDefinition = "ops" | "modules" | "capture";
 
 export type Engine = "sparse_core" | "interconnect" | "host_memory" | "other_slice" | "other";
 
+export type EnginePieceKind = "computing" | "collective" | "waiting" | "busy";
+
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
 export type FindingPlace = "in_step" | "between_steps" | "outside";
@@ -21,6 +23,8 @@ export type FindingPlace = "in_step" | "between_steps" | "outside";
 export type Framework = "torch_xla" | "torch_tpu" | "jax" | "tensorflow" | "unknown";
 
 export type GapKind = "starved" | "queued" | "unknown";
+
+export type HiddenKind = "hidden" | "partly_hidden" | "exposed";
 
 export type HostsState = "compared" | "one_host" | "no_collectives" | "clocks_apart";
 
@@ -56,9 +60,11 @@ export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules"
 
 export type TestVerdict = "better" | "worse" | "same" | "chance" | "few";
 
-export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "gaps" | "modules" | "ops" | "scopes" | "async" | "stream";
+export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "gaps" | "modules" | "ops" | "scopes" | "async" | "stream" | "sparse_core";
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
+
+export type WindowPieceKind = "under_way" | "hidden" | "waiting";
 
 /** One path of annotations or scopes. */
 export interface Annotation {
@@ -216,7 +222,7 @@ export interface Charges {
 export interface ChosenHostsReady {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps, scopes and asynchronous ops are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -934,6 +940,70 @@ export interface DutyColumns {
   busy: Partial<Record<DutyDefinition, number[]>>;
   /** The part of busy time in ops that only wait. */
   stall: Partial<Record<DutyDefinition, number[]>>;
+}
+
+/** A piece of an engine's time; times are relative to the run's start. */
+export interface EnginePiece {
+  /** What the engine does. */
+  kind: EnginePieceKind;
+  /** Short name of the asynchronous op that it works on, or that the device waits for; `null` if there is none, if it is not known, or for several ops. */
+  op: string | null;
+  /** When it begins. */
+  start_ps: number;
+  /** When it ends. */
+  end_ps: number;
+}
+
+/** What an engine does in the shown run. */
+export interface EngineRow {
+  /** `TensorCore`, `SparseCore 0`; on other devices than TPUs the device's name. */
+  name: string;
+  /** Whether the capture shows what it does. */
+  traced: boolean;
+  /** Time in which the device computes or exchanges data; in which a SparseCore works, 0 if that is not traced. */
+  busy_ps: number;
+  /** The part of it in which the device computes. */
+  computing_ps: number;
+  /** The pieces; pieces closer than a pixel are one, and those too short to be seen are left out. */
+  pieces: EnginePiece[];
+}
+
+/** `data/engines`: what a device's engines do, and what the device waits for. */
+export interface EnginesAnswer {
+  /** Number of asynchronous ops in the session. */
+  async_ops: number;
+  /** Id of the shown device; `null` if the session has none. */
+  device: string | null;
+  /** Whether another device is shown because the session does not have the one requested. */
+  stale: boolean;
+  /** `null` if the device has no program run. */
+  of_device: EnginesOfDevice | null;
+}
+
+/** What a device and its engines do in the runs of its main program, the one with most time. */
+export interface EnginesOfDevice {
+  /** Name of the program. */
+  program: string;
+  /** Number of its runs on the device. Times are sums over these. */
+  runs: number;
+  /** Their duration. */
+  duration_ps: number;
+  /** Time in which the device computes. */
+  computing_ps: number;
+  /** Time in which it exchanges data and does nothing else. */
+  collectives_ps: number;
+  /** Time in which it waits for each engine. */
+  waits_ps: Partial<Record<Engine, number>>;
+  /** xprof's duty cycle over the device's span; `null` without ops. */
+  duty_cycle_xprof: number | null;
+  /** What the device does, in a sentence. */
+  headline: string;
+  /** Why it waits longest, and what to do. */
+  details: string;
+  /** At most 12 ops with at least 1 % of the waits, and the others in one row. Waits add up to those of `waits_ps`. */
+  waits: WaitRow[];
+  /** One of the runs. */
+  shown: ShownRun;
 }
 
 /** Framework, runtime and accelerator. */
@@ -2030,6 +2100,18 @@ export interface LongestEvent {
   duration_ps: number;
 }
 
+/** The longest wait for an op, as a place in the timeline. */
+export interface LongestWait {
+  /** The row of the timeline. */
+  row: string;
+  /** The lane. */
+  depth: number;
+  /** When the done op begins. */
+  start_ps: number;
+  /** How long it takes. */
+  duration_ps: number;
+}
+
 /** An annotation whose name no op carries. */
 export interface LostAnnotation {
   /** Path of the annotation. */
@@ -2392,7 +2474,7 @@ export interface OpTime {
 export interface OpenedSession {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps, scopes and asynchronous ops are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -2836,6 +2918,8 @@ export interface Routes {
   propagation: PropagationAnswer;
   /** The work of chosen devices in chosen steps. */
   device: DeviceAnswer;
+  /** What a device's engines do, and what the device waits for. */
+  engines: EnginesAnswer;
   /** Which host holds up the others, and why. */
   hosts: HostsAnswer;
   /** What one host did in each step. */
@@ -3046,7 +3130,7 @@ export interface SessionLoading {
 export interface SessionReady {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps, scopes and asynchronous ops are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
   phases: string[];
@@ -3106,6 +3190,18 @@ export interface ShownHosts {
   shown: number[];
   /** Number of hosts of the session. */
   total: number;
+}
+
+/** One run of the device's main program, that of median duration, engine by engine. */
+export interface ShownRun {
+  /** When it begins. */
+  start_ps: number;
+  /** How long it takes. */
+  duration_ps: number;
+  /** The device, then its SparseCores. */
+  engines: EngineRow[];
+  /** The 12 asynchronous ops with most waiting, in order of time, and the others in one row. */
+  windows: WindowRow[];
 }
 
 /** Device time of one line of Python in one annotation. */
@@ -3458,7 +3554,7 @@ export interface TimelineRow {
 export interface TimelineRows {
   /** The rows in drawing order. */
   rows: TimelineRow[];
-  /** Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them. */
+  /** Whether the rows of gaps, scopes and asynchronous ops are still missing; `data/scopes` computes them. */
   more_rows: boolean;
 }
 
@@ -3576,6 +3672,40 @@ export interface ViewCounts {
   compiles: number;
   /** Number of annotations whose names no op on a device carries. */
   lost: number;
+  /** Number of asynchronous ops, on each device. */
+  async_ops: number;
+}
+
+/** What a device waits for in the runs of its main program; times are sums over the runs. */
+export interface WaitRow {
+  /** Short name of the op; `null` in the last row, which sums further ops. */
+  op: string | null;
+  /** Number of ops in the row. */
+  ops: number;
+  /** What executes it; `null` for further ops. */
+  engine: Engine | null;
+  /** The same in words, a SparseCore with its number. */
+  engine_name: string;
+  /** Path of its annotation; `null` without one. */
+  annotation: string | null;
+  /** Time in which the device waits for it. */
+  wait_ps: number;
+  /** The part of it in which the SparseCore runs this op; `null` if that is not known. */
+  wait_own_ps: number | null;
+  /** The part of it in which the SparseCore runs other jobs before; `null` if that is not known. */
+  wait_queue_ps: number | null;
+  /** The rest; `null` if that is not known. */
+  start_up_ps: number | null;
+  /** The part of its time in which the device computes. */
+  hidden_ps: number;
+  /** Why the device waits; empty if it hardly does, or if that is not known. */
+  why: string;
+  /** What to do; empty if the device hardly waits. */
+  advice: string;
+  /** How its SparseCore's jobs were found. */
+  join: "none" | "id" | "flow" | "order";
+  /** Its longest wait; `null` for further ops. */
+  longest: LongestWait | null;
 }
 
 /** `data/waits`: the waits in a window that last a pixel or more, host by host, by start; at most the 2,000 longest. */
@@ -3678,6 +3808,34 @@ export interface WindowHost {
   by_class_ps: Partial<Record<ClassName, number>>;
   /** By class, the id of the thread's row whose events decide most of its time; a class that no event decides is left out. */
   row_by_class: Partial<Record<ClassName, string>>;
+}
+
+/** A piece of the time of an asynchronous op; times are relative to the run's start. */
+export interface WindowPiece {
+  /** What it is. */
+  kind: WindowPieceKind;
+  /** When it begins. */
+  start_ps: number;
+  /** When it ends. */
+  end_ps: number;
+}
+
+/** An asynchronous op in the shown run. */
+export interface WindowRow {
+  /** Its short name; `null` in the last row, which sums further ops. */
+  op: string | null;
+  /** Number of ops in the row. */
+  ops: number;
+  /** How often they ran. */
+  count: number;
+  /** Their time from start to done. */
+  window_ps: number;
+  /** The part of it in which the device computes. */
+  hidden_ps: number;
+  /** How much that is. */
+  hidden: HiddenKind;
+  /** The pieces, later ones above earlier ones. */
+  pieces: WindowPiece[];
 }
 
 /** What a thread does in the window. */

@@ -1,7 +1,8 @@
 /** The columns of each table. Generated from `tb_xla_insights/tables` by `make schema`. */
 
 /**
- * @typedef {'text'|'code'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'} ColumnUnit
+ * @typedef {'text'|'code'|'words'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'
+ *   } ColumnUnit
  * `time`, `change` and `ms` are picoseconds: the first two are shown in a unit that fits, `ms` in milliseconds;
  * `share` is from 0 to 1
  */
@@ -27,6 +28,21 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     device_ops: { key: 'device_ops', head: 'Device ops', unit: 'count' },
     executions: { key: 'executions', head: 'Launches', unit: 'count' },
     lost: { key: 'lost', head: 'Lost', unit: 'text' },
+  },
+  async_ops: {
+    op: { key: 'op', head: 'Op', unit: 'code' },
+    kind: { key: 'kind', head: 'Kind', unit: 'text' },
+    engine: { key: 'engine', head: 'Engine', unit: 'words' },
+    device: { key: 'device', head: 'Device', unit: 'text' },
+    annotation: { key: 'annotation', head: 'Annotation', unit: 'text' },
+    count: { key: 'count', head: 'Count', unit: 'count' },
+    window_ps: { key: 'window_ps', head: 'Under way', unit: 'time' },
+    hidden_ps: { key: 'hidden_ps', head: 'Hidden', unit: 'time' },
+    wait_ps: { key: 'wait_ps', head: 'Waits', unit: 'time' },
+    wait_own_ps: { key: 'wait_own_ps', head: 'Own', unit: 'time' },
+    wait_queue_ps: { key: 'wait_queue_ps', head: 'Queue', unit: 'time' },
+    bytes: { key: 'bytes', head: 'Size', unit: 'bytes' },
+    cause: { key: 'cause', head: 'Why', unit: 'words' },
   },
   between_executions: {
     before: { key: 'before', head: 'Before', unit: 'code' },

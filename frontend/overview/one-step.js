@@ -3,7 +3,7 @@
 import { h, percent } from '../lib/dom.js';
 import { chip, fillColors } from '../lib/classes.js';
 import { niceStep, tickMarks } from '../lib/axis.js';
-import { card, link, windowLinkState } from '../lib/cards.js';
+import { card, link, rung, rungAxis, windowLinkState } from '../lib/cards.js';
 import { digits, share, timeText, unitFor } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { roundParts } from '../lib/rounded-parts.js';
@@ -42,23 +42,6 @@ export function oneStepCard(answer, app) {
   const axis_ps = Math.ceil(mean_ps / step_ps) * step_ps;
   const unit = unitFor(now_ps);
   const time = (/** @type {number} */ ps) => timeText(ps, SUM_DECIMALS);
-  /**
-   * One row: a link with its time, a bar, and a note.
-   * @param {string} id
-   * @param {import('../lib/dom.js').Child} name
-   * @param {string} text
-   * @param {import('../lib/dom.js').Child[]} bars
-   * @param {import('../lib/dom.js').Child} note
-   */
-  const row = (id, name, text, bars, note) =>
-    h(
-      'div',
-      { class: 'rung', role: 'listitem', 'data-testid': `ladder-${id}` },
-      h('span', { class: 'rung-name' }, name),
-      h('b', { class: 'numeric' }, text),
-      h('span', { class: 'rung-bar', 'aria-hidden': 'true' }, bars),
-      h('small', { class: 'secondary' }, note),
-    );
   /** A piece of a bar from one time to another. @param {string} className @param {number} from @param {number} to */
   const piece = (className, from, to) =>
     h('i', { class: className, style: { left: percent(from / axis_ps), width: percent((to - from) / axis_ps) } });
@@ -68,32 +51,28 @@ export function oneStepCard(answer, app) {
     h(
       'div',
       { class: 'ladder', role: 'list', 'data-testid': 'ladder' },
-      row(
-        'now',
+      rung(
         usualStepLink(now_ps, columns, app),
         time(now_ps),
         [partsBar(parts, 'ps', 0, axis_ps), partsBar(parts, 'once_ps', now_ps, axis_ps)],
         once_ps > 0 && !partial ? `+ ${digits(once_ps / unit.ps, SUM_DECIMALS)} once = ${time(mean_ps)}` : '',
+        'ladder-now',
       ),
       // The gains are unknown until all hosts are read.
-      (partial ? [] : rungs).map((rung) =>
-        row(
-          rung.kind === 'pace' ? (rung.finding ?? rung.kind) : rung.kind,
-          rung.finding ? link(rung.label, () => app.open({ v: '', sel: `fin:${rung.finding}` })) : rung.label,
-          rungTime(rung),
+      (partial ? [] : rungs).map((fix) =>
+        rung(
+          fix.finding ? link(fix.label, () => app.open({ v: '', sel: `fin:${fix.finding}` })) : fix.label,
+          rungTime(fix),
           [
-            piece('solid', 0, rung.best_ps),
-            rung.worst_ps > rung.best_ps && piece('uncertain', rung.best_ps, Math.min(rung.worst_ps, now_ps)),
-            piece('ghost', Math.min(rung.worst_ps, now_ps), now_ps),
+            piece('solid', 0, fix.best_ps),
+            fix.worst_ps > fix.best_ps && piece('uncertain', fix.best_ps, Math.min(fix.worst_ps, now_ps)),
+            piece('ghost', Math.min(fix.worst_ps, now_ps), now_ps),
           ],
-          rungNote(rung, answer),
+          rungNote(fix, answer),
+          `ladder-${fix.kind === 'pace' ? (fix.finding ?? fix.kind) : fix.kind}`,
         ),
       ),
-      h(
-        'div',
-        { class: 'rung rung-axis', 'aria-hidden': 'true' },
-        h('span', { class: 'rung-bar' }, tickMarks(axis_ps, unit, 'run-tick')),
-      ),
+      rungAxis(tickMarks(axis_ps, unit, 'run-tick')),
     ),
     sumLine(parts, now_ps, per),
   );

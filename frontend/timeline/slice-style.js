@@ -65,7 +65,7 @@ export function lookOf(palette, tones, lane, i, slices) {
     return look(key ? palette.annotations[tones.get(key.slice(1)) ?? 0] : outlined);
   }
   if (kind === 'modules') return look(palette.run);
-  if (kind === 'ops' || kind === 'async' || kind === 'stream') {
+  if (kind === 'ops' || kind === 'async' || kind === 'stream' || kind === 'sparse_core') {
     const tone = classIndex[i] === COLLECTIVE ? palette.collective : palette.op;
     return look(tone, classIndex[i] === STALL ? 'hatch' : null);
   }
@@ -98,6 +98,7 @@ const KIND_WORDS = {
   scopes: 'scope',
   async: 'asynchronous op',
   stream: 'stream',
+  sparse_core: 'SparseCore work',
 };
 
 /**

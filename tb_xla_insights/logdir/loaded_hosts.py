@@ -52,11 +52,12 @@ class LoadedHosts:
         return self.view.has_results
 
     def find_more_rows(self) -> None:
-        """Prepares the rows of gaps and scopes, which later requests need. Never raises: those get the error."""
+        """Prepares the rows of gaps, scopes and asynchronous ops, which later requests need. Never raises: those get
+        the error."""
         try:
             self.timeline.find_more_rows()
         except Exception:
-            _log.exception("%s: cannot find gaps and scopes", escape_text(self.files.path))
+            _log.exception("%s: cannot find gaps, scopes and asynchronous ops", escape_text(self.files.path))
 
     @cached_property
     def head(self) -> OpenedSession:

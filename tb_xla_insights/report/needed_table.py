@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.engines.device_rows import merge_stalls
+from tb_xla_insights.analysis.engines.op_texts import short_op_name
 from tb_xla_insights.analysis.findings.finding import NO_FAULT
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
@@ -125,7 +126,7 @@ def _limited(rows: Sequence[tuple[Any, ...]], limit: int, total_ps: int) -> Sequ
 
 
 def _waits_table(report: Row, step: OneStep) -> NeededTable:
-    """The ops in which devices wait or exchange data, by their time in the step."""
+    """The ops that devices wait for or exchange data in, by their time in the step."""
     stalls = merge_stalls(report["devices"])
     waiting_ops = {row["op"] for row in stalls}
     groups = {
@@ -134,14 +135,14 @@ def _waits_table(report: Row, step: OneStep) -> NeededTable:
             (row["op"], row["exposed_ps"]) for row in report["collectives"] if row["op"] not in waiting_ops
         ],
     }
-    rows: list[tuple[str, int]] = []
+    times = Counter[str]()
     for kind, ops in groups.items():
         of_step_ps = sum(part["ps"] for part in step["parts"] if part["kind"] == kind)
         whole_ps = sum(ps for _, ps in ops)
-        rows += [(op, of_step_ps * ps // whole_ps) for op, ps in ops if whole_ps]
-    rows += [(part["label"], part["ps"]) for part in step["parts"] if part["kind"] == "late"]
-    rows.sort(key=lambda row: -row[1])
-    return _times_table("waits", f"Waits and exchanges per {step['per']} and core", rows)
+        for op, ps in ops if whole_ps else ():
+            times[short_op_name(op)] += of_step_ps * ps // whole_ps
+    times.update({part["label"]: part["ps"] for part in step["parts"] if part["kind"] == "late"})
+    return _times_table("waits", f"Waits and exchanges per {step['per']} and core", times.most_common())
 
 
 def _host_table(report: Row) -> NeededTable | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tb_xla_insights.analysis.engines.device_rows import merge_stalls
+from tb_xla_insights.analysis.engines.op_texts import kind_of
 from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
-from tb_xla_insights.analysis.opcodes import opcode
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import SHORT_GAPS, label
 from tb_xla_insights.report.figures import idle_rows
@@ -47,9 +47,9 @@ def one_step(report: Row) -> OneStep | None:
     core, and parts add up exactly.
 
     The parts of the mean step are those of `step_idle`: means per step and core. Idle time is divided by class of the
-    host's time, and the time of ops that only wait by their opcodes. Of the work, the time that waits for late hosts
-    and that of exposed collectives are those of the devices' spans, scaled to the work of the mean step. Time between
-    the annotations of two steps is part of the first of these.
+    host's time, and the time of ops that only wait by what they wait for. Of the work, the time that waits for late
+    hosts and that of exposed collectives are those of the devices' spans, scaled to the work of the mean step. Time
+    between the annotations of two steps is part of the first of these.
 
     The usual step is that of `mistakes`. A replayed mean step that is longer than the recorded one has the rest in the
     devices' work, in proportion, since work that continues after the last step makes it longer; a shorter one has less
@@ -146,10 +146,8 @@ def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
 
 
 def _awaited(stall: Row) -> str:
-    """What an op that only waits waits for: an engine, else the op by its opcode."""
-    if stall["engine"] == "sparse_core":
-        return _SPARSE_CORE
-    return opcode(stall["op"]) or stall["op"]
+    """What an op that only waits waits for: the SparseCore, else what the op does."""
+    return _SPARSE_CORE if stall["engine"] == "sparse_core" else kind_of(stall["op"])
 
 
 def _late(report: Row) -> _Key:

@@ -149,13 +149,14 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 def counts(session: SessionView) -> ViewCounts:
     """The document of `data/counts`, the numbers beside the names of the views: gaps, programs that ran, compilations
-    after the warm-up, lost annotations."""
+    after the warm-up, lost annotations, asynchronous ops."""
     report = session.report
     return {
         "gaps": report["gaps"]["count"],
         "executions": len(report["programs"]),
         "compiles": sum(not row["warm_up"] for row in report["compiles"]),
         "lost": sum(row["lost"] is not None for row in report["annotations"]),
+        "async_ops": len(report["async_ops"]),
     }
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
     from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.device_route import DeviceAnswer
+    from tb_xla_insights.schema.engines_route import EnginesAnswer
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
     from tb_xla_insights.schema.propagation_route import PropagationAnswer
@@ -80,6 +81,7 @@ class Handlers:
             "host_steps": self.host_steps,
             "hosts_in_steps": self.hosts_in_steps,
             "device": self.device,
+            "engines": self.engines,
         }
 
     def sessions(self, _: Arguments) -> SessionList:
@@ -285,6 +287,19 @@ class Handlers:
             default_host=median, category=arguments.optional_text("category"), user_peaks=arguments.peaks("peaks"),
             all_ops=arguments.flag("whole"), report=loaded.view.report if loaded.is_choice else None,
         )  # fmt: skip
+
+    def engines(self, arguments: Arguments) -> EnginesAnswer:
+        """What a device's engines do, and what the device waits for. `device`: its id; by default the one that waits
+        longest."""
+        from tb_xla_insights.report.engines_view import engines_view
+
+        opened = self._sessions.opened(arguments)
+        report, requested = opened.results.report, arguments.optional_text("device")
+        ids = [device["id"] for device in report["devices"]]
+        waiting = [row["device"] for row in report["async_ops"][:1]]
+        device = requested if requested in ids else next(iter([*waiting, *ids]), None)
+        loaded = opened.choose(arguments.names("hosts"), Needed(devices=[device] if device else []))
+        return engines_view(loaded.view, device, stale=requested not in (None, device))
 
     def _report_view(
         self,

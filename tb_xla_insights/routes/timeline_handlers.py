@@ -92,7 +92,8 @@ class TimelineRoutes:
         return self._sessions.hosts_for(arguments, rows).timeline.table(start, end, rows, limit)
 
     def scopes(self, arguments: Arguments) -> TimelineRows:
-        """All rows of the timeline, including those of gaps and scopes, which are computed after a session opens."""
+        """All rows of the timeline, including those of gaps, scopes and asynchronous ops, which are computed after a
+        session opens."""
         timeline = self._sessions.hosts_for(arguments).timeline
         timeline.find_more_rows()
         return timeline.rows()

@@ -34,6 +34,8 @@ class ViewCounts(TypedDict):
     """Number of compilations after the warm-up."""
     lost: int
     """Number of annotations whose names no op on a device carries."""
+    async_ops: int
+    """Number of asynchronous ops, on each device."""
 
 
 class Counts(PartialAnswer):

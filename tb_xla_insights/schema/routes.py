@@ -8,6 +8,7 @@ from tb_xla_insights.schema.capture_route import CaptureAnswer
 from tb_xla_insights.schema.compare_route import CompareAnswer
 from tb_xla_insights.schema.compiles_route import Compiles
 from tb_xla_insights.schema.device_route import DeviceAnswer
+from tb_xla_insights.schema.engines_route import EnginesAnswer
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
 from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
@@ -55,6 +56,8 @@ class Routes(TypedDict):
     """The device time of annotations."""
     device: DeviceAnswer
     """The work of chosen devices in chosen steps."""
+    engines: EnginesAnswer
+    """What a device's engines do, and what the device waits for."""
     hosts: HostsAnswer
     """Which host holds up the others, and why."""
     host_steps: HostSteps

@@ -9,7 +9,17 @@ from typing_extensions import TypedDict
 from tb_xla_insights.schema.window import EventClass
 
 TimelineRowKind = Literal[
-    "steps", "annotations", "classes", "thread", "gaps", "modules", "ops", "scopes", "async", "stream"
+    "steps",
+    "annotations",
+    "classes",
+    "thread",
+    "gaps",
+    "modules",
+    "ops",
+    "scopes",
+    "async",
+    "stream",
+    "sparse_core",
 ]
 
 StatType = Literal["int", "float", "text", "bytes"]
@@ -46,7 +56,7 @@ class TimelineRows(TypedDict):
     rows: list[TimelineRow]
     """The rows in drawing order."""
     more_rows: bool
-    """Whether the rows of gaps and of scopes are still missing; `data/scopes` computes them."""
+    """Whether the rows of gaps, scopes and asynchronous ops are still missing; `data/scopes` computes them."""
 
 
 class LaneSlices(TypedDict):

@@ -56,7 +56,9 @@ class RouteRecorder:
         session = yield from self.ask("session")
         yield from self.ask("sessions")
         overview = yield from self.ask("overview")
-        for route in ("counts", "executions", "compiles", "hosts", "propagation", "device", "memory"):
+        for route in (
+            "counts", "executions", "compiles", "hosts", "propagation", "device", "engines", "memory",
+        ):  # fmt: skip
             yield from self.ask(route)
         items = (yield from self.ask("gaps"))["items"]
         gaps = _gaps_of_cores(items)
@@ -135,6 +137,7 @@ class RouteRecorder:
         for host, name in islice(zip(devices["host"], devices["name"], strict=True), MAX_DEVICES):
             yield from self.ask("propagation", device=f"{host}/{name}")
             yield from self.ask("executions", devices=f"{host}/{name}")
+            yield from self.ask("engines", device=f"{host}/{name}")
         for host in islice(session["session"]["hosts"], MAX_HOSTS):
             yield from self.ask("host_steps", host=host["name"])
             yield from self.ask("hosts_in_steps", host=host["name"])

@@ -109,7 +109,7 @@ class Details:
 
     def _thread(self, row_event: RowEvent | HiddenEvent) -> str:
         track, event = row_event.track, row_event.event
-        if track.head.kind == "thread" or event < 0:
+        if track.head.kind in ("thread", "sparse_core") or event < 0:
             return track.head.label
         line = self._host.trace.line_of(event)
         row = self._host.thread_rows.get(line.index)
@@ -163,7 +163,11 @@ class Details:
     def _self_ps(self, row_event: RowEvent | HiddenEvent) -> int:
         trace, device_event = row_event.track.trace, self._device_event(row_event)
         if device_event is None:
-            return own_time_ps(trace, row_event.event) if row_event.event >= 0 else row_event.duration_ps
+            # The row of asynchronous ops may be made from their start ops.
+            has_own_event = (
+                row_event.event >= 0 and trace.duration_ps[row_event.event] == row_event.duration_ps
+            )
+            return own_time_ps(trace, row_event.event) if has_own_event else row_event.duration_ps
         device = trace.devices[device_event.device]
         if device.from_host_events and device_event.intervals is device.ops:
             # The times of parallel ops do not show which op is part of which.
@@ -171,7 +175,7 @@ class Details:
         return int(device_event.intervals.own_ps[device_event.index])
 
     def _enclosing(self, row_event: RowEvent | HiddenEvent) -> Enclosing:
-        """The events that enclose an event in its row; for ops preceded by their run."""
+        """The events that enclose an event in its row; for ops preceded by their run or their SparseCore's job."""
         trace, track = row_event.track.trace, row_event.track
         if isinstance(track, ScopeTrack) and isinstance(row_event, RowEvent):
             return Enclosing.of(track.enclosing(row_event))
@@ -182,7 +186,9 @@ class Details:
             while event >= 0:
                 enclosing.append(event)
                 event = int(trace.parent[event])
-            return Enclosing.of(track.find_events(enclosing[::-1]))
+            is_in_job = track.head.kind == "sparse_core" and row_event.depth > 0
+            jobs = _optional(_event_at(track, row_event.start_ps)) if is_in_job else []
+            return Enclosing.of([*jobs, *track.find_events(enclosing[::-1])])
         intervals, index = device_event.intervals, device_event.index
         while (index := int(intervals.parent[index])) >= 0:
             enclosing.append(int(intervals.row[index]))

@@ -26,12 +26,12 @@ class HostTimeline:
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether `tracks` includes the rows of gaps and scopes."""
+        """Whether `tracks` includes the rows of gaps, scopes and asynchronous ops."""
         return self._rows.has_all
 
     def find_more_rows(self) -> None:
-        """Adds the rows of gaps and scopes, once; concurrent callers wait. Scopes are read from the programs that
-        ran."""
+        """Adds the rows of gaps, scopes and asynchronous ops, once; concurrent callers wait. Scopes are read from the
+        programs that ran."""
         with self._lock:
             if self.has_all_rows:
                 return
@@ -39,15 +39,16 @@ class HostTimeline:
             scopes = {
                 track.head.device: track for track in scope_tracks(self.number, self.trace, self._duration_ps)
             }
-            more = [*gaps.values(), *scopes.values()]
+            windows = {track.head.device: track for track in self._rows.window_tracks()}
+            more = [*gaps.values(), *scopes.values(), *windows.values()]
             tracks: list[Track] = []
             for track in self._rows.tracks:
                 device = track.head.device
                 if device in gaps:  # gaps precede the device's other rows
                     tracks.append(gaps.pop(device))
                 tracks.append(track)
-                if track.head.kind == "ops" and device in scopes:
-                    tracks.append(scopes[device])
+                if track.head.kind == "ops":
+                    tracks += [rows[device] for rows in (scopes, windows) if device in rows]
             self.tracks = {track.head.id: track for track in tracks}
             self.searchable.scopes = [track for track in more if track.head.kind == "scopes"]
             self._rows.has_all = True

@@ -1,7 +1,7 @@
 """The rows of a host: their order, and the events that each shows.
 
 Per host: steps, annotations, the partition of host time by class, the threads (driving first, then its helpers, then
-the others); per device its gaps, its modules, its ops and its other lines.
+the others); per device its gaps, its modules, its ops, its asynchronous ops, its other lines and its SparseCores.
 
 Threads do not show plumbing: events that mark handed-over tasks (`ThreadpoolListener::…`) and the ends of device ops.
 These have no duration to speak of, are half of the events of a CPU capture, and would be drawn with the work as slices
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.delays.collectives import collective_kinds
+from tb_xla_insights.analysis.engines.sparse_cores import find_sparse_cores
+from tb_xla_insights.analysis.engines.windows import find_windows
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
@@ -38,6 +40,7 @@ from tb_xla_insights.trace.device import Device, NestedIntervals
 from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
+from tb_xla_insights.trace.plane_devices import intervals_of_events, nest_intervals
 from tb_xla_insights.trace.row_ids import RowId, thread_row
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 
@@ -97,7 +100,7 @@ class HostRows:
         )
         self.tracks: list[Track] = self._tracks()
         self.has_all = False
-        """Whether the rows of gaps and scopes exist; computing them takes a while."""
+        """Whether the rows of gaps, scopes and asynchronous ops exist; computing them takes a while."""
 
     @cached_property
     def thread_rows(self) -> dict[int, Track]:
@@ -119,7 +122,7 @@ class HostRows:
         for index, track in enumerate(self.tracks):
             if track.line is not None:
                 home[self.trace.lines[track.line].rows] = index
-        for kind in ("annotations", "modules", "ops"):
+        for kind in ("annotations", "modules", "ops", "sparse_core"):
             for index, track in enumerate(self.tracks):
                 if track.head.kind == kind:
                     for lane in track.lanes:
@@ -137,6 +140,17 @@ class HostRows:
             track.share = None
             yield track
 
+    def window_tracks(self) -> Iterator[Track]:
+        """The rows of devices' asynchronous ops, where the file has none, from start to done. They are not among
+        `tracks`: finding them takes a while."""
+        ids = {track.head.id for track in self.tracks}
+        for number, device in enumerate(self.trace.devices):
+            head, windows = self._async_head(number), find_windows(self.trace, number)
+            if head.id not in ids and len(windows):
+                row, name = device.ops.row[windows.start_op], device.ops.name[windows.start_op]
+                intervals = nest_intervals(row, windows.start_ps, windows.end_ps, name)
+                yield self._track(head, self._intervals(intervals, self._op_classes))
+
     def _tracks(self) -> list[Track]:
         devices = [self._device(number, device) for number, device in enumerate(self.trace.devices)]
         groups = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
@@ -150,6 +164,9 @@ class HostRows:
     def _device_head(self, number: int, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         row_id = str(RowId(self.index, name, number))
         return RowHead(row_id, kind, label, self.trace.host, self.trace.devices[number].id)
+
+    def _async_head(self, number: int) -> RowHead:
+        return self._device_head(number, "async", "async", "async ops")
 
     def _track(self, head: RowHead, columns: RowEvents, line: int | None = None) -> Track:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
@@ -199,7 +216,9 @@ class HostRows:
         lines_shown = {thread.line for thread in trace.threads} | {
             line for device in trace.devices for line in device.lines.values()
         }
-        device_planes = {device.plane for device in trace.devices}
+        device_planes = {device.plane for device in trace.devices} | {
+            core.plane for number in range(len(trace.devices)) for core in find_sparse_cores(trace, number)
+        }
         other_lines = [
             line for line in trace.lines if line.index not in lines_shown and line.plane not in device_planes
         ]
@@ -252,7 +271,7 @@ class HostRows:
             if name in _LINES_SHOWN_ELSEWHERE or not line.count:
                 continue
             if name == "Async XLA Ops":
-                row_head = head("async", "async", "async ops")
+                row_head = self._async_head(number)
             elif line is stored_scopes:
                 row_head = head("scopes", "scopes", "scopes")
             else:
@@ -262,6 +281,12 @@ class HostRows:
             columns = self._columns(rows, np.where(parent >= 0, parent - line.first, -1).astype(np.int32))
             columns.class_index = op_classes[self.trace.metadata_index[rows]]
             yield self._track(row_head, columns, index)
+        for core in find_sparse_cores(self.trace, number):
+            work = intervals_of_events(self.trace, np.concatenate((core.jobs, core.ops)))
+            if len(work):
+                yield self._track(
+                    head(f"sc{core.number}", "sparse_core", core.name), self._intervals(work, op_classes)
+                )
 
     def _intervals(self, intervals: NestedIntervals, op_classes: Int8 | None) -> RowEvents:
         class_index = (

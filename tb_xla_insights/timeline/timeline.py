@@ -72,14 +72,14 @@ class Timeline:
         }
 
     def rows(self) -> TimelineRows:
-        """`rows` in drawing order; `more_rows` says that those of gaps and scopes are still missing."""
+        """`rows` in drawing order; `more_rows` says that those of gaps, scopes and asynchronous ops are missing."""
         return {
             "more_rows": not all(host.has_all_rows for host in self.hosts.values()),
             "rows": [track.as_json() for track in self._tracks.values()],
         }
 
     def find_more_rows(self) -> None:
-        """Adds the rows of gaps and scopes, once; concurrent callers wait."""
+        """Adds the rows of gaps, scopes and asynchronous ops, once; concurrent callers wait."""
         for host in self.hosts.values():
             host.find_more_rows()
 

@@ -111,10 +111,13 @@ def test_the_switch_and_its_key_keep_the_focus_and_the_link(xi: Xi, shared_trace
     expect(xi.page.get_by_test_id("device-verdict")).to_be_visible()
     expect(xi.page.get_by_test_id("section-work")).to_be_focused()
     xi.page.keyboard.press("t")
+    xi.page.wait_for_selector("main[data-state=empty]")  # Engines
+    xi.page.keyboard.press("t")
     xi.ready()
     expect(xi.page.get_by_test_id("memory-peak")).to_be_visible()
     assert xi.link()["ds"] == "memory"
-    xi.page.go_back()
+    for _ in range(2):
+        xi.page.go_back()
     expect(xi.page.get_by_test_id("device-verdict")).to_be_visible()
 
 

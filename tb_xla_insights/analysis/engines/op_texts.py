@@ -74,3 +74,8 @@ def short_op_name(name: str) -> str:
     """The name of an asynchronous op without what tells its start from its end, and without what the compiler adds when
     it moves the op to another engine: `all-gather.5` for `all-gather.5.cloned.1.call-start`."""
     return re.sub(r"(?:\.cloned[.\d]*)?(?:\.call)?[-_](?:start|done)(?=[.\d]*$)", "", name)
+
+
+def kind_of(name: str) -> str:
+    """What an asynchronous op does, by its name: `all-gather` for `all-gather.5.cloned.1.call-start`."""
+    return collective_kind(name) or re.split(r"[.\d]", short_op_name(name), maxsplit=1)[0] or name

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.engines.op_texts import ENGINES, short_op_name
+from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of
 from tb_xla_insights.analysis.engines.sparse_cores import JOINS, find_jobs, find_sparse_cores
 from tb_xla_insights.analysis.engines.waits import engine_times, find_waits
 from tb_xla_insights.analysis.engines.windows import computing, find_windows, waits_by_engine
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.opcodes import collective_kind, instruction_name
+from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
-from tb_xla_insights.arrays import Int64
+from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MAIN_SHARE = 0.5
 @memoised
 def async_ops_report(trace: Trace) -> list[AsyncOp]:
     """The report's `async_ops`: a row per op, annotation and device, most waiting first."""
-    return in_order(row for index in range(len(trace.devices)) for row in _rows_of_device(trace, index))
+    return in_order(row for index in range(len(trace.devices)) for row in rows_of_device(trace, index))
 
 
 def in_order(rows: Iterable[AsyncOp]) -> list[AsyncOp]:
@@ -51,12 +51,14 @@ def in_order(rows: Iterable[AsyncOp]) -> list[AsyncOp]:
     )
 
 
-def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
+def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> list[AsyncOp]:
+    """The rows of a device (an index into the trace's devices), in the order of `keys_of_windows`; `of_runs`: only of
+    these runs (indices into Launches.runs)."""
     windows = find_windows(trace, index)
-    if not len(windows):
+    chosen, key = keys_of_windows(trace, index, of_runs)
+    if not len(chosen):
         return []
     device, jobs, waits = trace.devices[index], find_jobs(trace, index), find_waits(trace, index)
-    key = find_ops(trace).devices[index].key[windows.start_op]
     columns = {
         "window_ps": windows.window_ps,
         "hidden_ps": windows.hidden_ps,
@@ -74,17 +76,19 @@ def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
     distinct, group = np.unique(key, return_inverse=True)
     first = np.unique(group, return_index=True)[1]
     count = np.bincount(group)
-    sums = {name: _sums(values, group, len(distinct)) for name, values in columns.items()}
-    worst_join = np.minimum.reduceat(jobs.join[np.argsort(group, kind="stable")], np.cumsum(count) - count)
+    sums = {name: _sums(values[chosen], group, len(distinct)) for name, values in columns.items()}
+    worst_join = np.minimum.reduceat(
+        jobs.join[chosen][np.argsort(group, kind="stable")], np.cumsum(count) - count
+    )
     rows: list[AsyncOp] = []
     for at, op in enumerate(distinct.tolist()):
-        window = int(first[at])
+        window = int(chosen[first[at]])
         text = trace.name(int(device.ops.row[windows.start_op[window]]))
         name, engine = instruction_name(text), ENGINES[windows.engine[window]]
         times = {column: int(values[at]) for column, values in sums.items()}
         row: AsyncOp = {
             "op": name,
-            "kind": collective_kind(name) or re.split(r"[.\d]", short_op_name(name), maxsplit=1)[0],
+            "kind": kind_of(name),
             "engine": engine,
             "device": device.id,
             "annotation": _annotation(trace, op),
@@ -104,6 +108,16 @@ def _rows_of_device(trace: Trace, index: int) -> list[AsyncOp]:
         }
         rows.append(row | {"cause": _cause(trace, index, row, times["overtaken_ps"])})
     return rows
+
+
+def keys_of_windows(
+    trace: Trace, index: int, of_runs: Int32 | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """The windows of a device (an index into the trace's devices), and the distinct op of each; `of_runs`: only of
+    these runs."""
+    windows = find_windows(trace, index)
+    chosen = np.flatnonzero(windows.run >= -1 if of_runs is None else np.isin(windows.run, of_runs))
+    return chosen, find_ops(trace).devices[index].key[windows.start_op[chosen]]
 
 
 def _sums(values: Int64, group: Int64, groups: int) -> Int64:

@@ -29,12 +29,14 @@ _IDS = ("offload_core_id", "tc_offload_start_id", "offload_execution_index")
 
 @dataclass(frozen=True)
 class SparseCore:
-    """One SparseCore of a device. `number`: its number there. `jobs`: the events of its jobs. `busy`: when it runs one;
-    without recorded jobs, when it runs an op."""
+    """One SparseCore of a device. `number`: its number there. `plane`: its plane. `jobs`, `ops`: the events of its jobs
+    and of their ops. `busy`: when it runs a job; without recorded jobs, when it runs an op."""
 
     name: str
     number: int
+    plane: int
     jobs: Int32
+    ops: Int32
     busy: Intervals
 
 
@@ -77,7 +79,7 @@ def _by_core(trace: Trace) -> dict[str, list[SparseCore]]:
         busy = jobs if len(jobs) else ops
         times = union(trace.start_ps[busy], trace.end_ps[busy])
         cores.setdefault(match["core"], []).append(
-            SparseCore(match["name"], int(match["number"]), jobs, times)
+            SparseCore(match["name"], int(match["number"]), plane, jobs, ops, times)
         )
     return {core: sorted(found, key=lambda part: part.number) for core, found in cores.items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.delays.collectives import find_collectives
 from tb_xla_insights.analysis.engines.op_texts import ENGINES, short_op_name
 from tb_xla_insights.analysis.engines.report import async_ops_report, busy_share
+from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_wait
 from tb_xla_insights.analysis.engines.windows import find_async_ops, waits_by_engine
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
 from tb_xla_insights.analysis.findings.finding import (
@@ -32,8 +33,7 @@ from tb_xla_insights.analysis.time.intervals import NO_INTERVALS, Intervals, uni
 from tb_xla_insights.arrays import Int64
 from tb_xla_insights.schema.engines import Engine, WaitCause
 from tb_xla_insights.text.english import Phrase, Sentence, join_words, sentences, upper_first
-from tb_xla_insights.text.units import brief_times, rounded_share, share
-from tb_xla_insights.trace.device import DeviceKind, device_name
+from tb_xla_insights.text.units import rounded_share, share
 from tb_xla_insights.trace.model import Trace
 
 _MIN_NAMED_SHARE = 0.25
@@ -246,48 +246,13 @@ class _Waits:
         ]
         if not rows or self.cause is None:
             return ""
-        longest = rows[0]
-        name, count = short_op_name(longest["op"]), longest["count"]
-        match self.cause:
-            case "bottleneck":
-                subject = (
-                    f"{self.name} {self._verb('are')} busy"
-                    if self.engine == "sparse_core"
-                    else "such transfers are under way"
-                )
-                return f"{subject} {self._busy} of the time, so starting them earlier cannot help"
-            case "late":
-                ready, hideable = brief_times(
-                    (longest["ready_before_ps"] or 0) // count, (longest["hideable_ps"] or 0) // count
-                )
-                text = (
-                    f"{name} starts {ready} after its input is ready; {hideable} of its wait would be hidden"
-                )
-                return Sentence(text, begins_with_name=True)
-            case "dependent":
-                text = f"{name} cannot start earlier: what it needs is computed just before"
-                return Sentence(text, begins_with_name=True)
-            case "order":
-                return f"{self.name} {self._verb('do')} other work before {name}"
-            case "peer":
-                of_op = [row for row in async_ops_report(self._trace) if row["op"] == longest["op"]]
-                last = device_name(min(of_op, key=lambda row: row["wait_ps"])["device"])
-                return Sentence(f"{last} begins {name} later; the others wait for it", begins_with_name=True)
-            case "not_traced":
-                return f"what {self.name} {self._verb('do')} meanwhile is not in the capture"
+        name = short_op_name(rows[0]["op"])
+        return reason_of_wait(self._trace, rows[0], name, cores=len(self._trace.devices) > 1)
 
     @property
     def advice(self) -> str:
-        match self.engine:
-            case "host_memory":
-                return _MOVE_LESS
-            case "other_slice":
-                return "Send less between slices, or earlier, so that computation hides it."
-            case "interconnect" if self.cause not in ("late", "peer"):
-                return _advise_hiding(self.name, {device.kind for device in self._trace.devices})
-            case "other" if self.named_ops[0].startswith(("copy", "slice", "dynamic")):
-                return _MOVE_LESS
-        return _ADVICE[self.cause]
+        kinds = {device.kind for device in self._trace.devices}
+        return advice_on_waits(self.engine, self.cause, self.name, kinds)
 
     def windows(self) -> Iterable[ShownWindow]:
         """The longest waits of each device."""
@@ -310,39 +275,3 @@ _WAITS: Mapping[Engine, str] = {
     "other": "in asynchronous ops",
 }
 """How a device waits for each engine, after `waits`."""
-
-_MOVE_LESS = (
-    "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep on the "
-    "device what is needed again soon."
-)
-
-_ADVICE: Mapping[WaitCause | None, str] = {
-    "bottleneck": "Give the engine less work: fewer or smaller lookups and collectives on a SparseCore, or more "
-    "SparseCores. Launching earlier cannot help.",
-    "late": "Start the op as soon as its input is ready: place it before the work that does not need its result. The "
-    "compiler does so with a higher --xla_tpu_sparse_core_…_latency_multiplier, which costs memory.",
-    "dependent": "Let work that does not need the result run between start and end, as far as the program has some, or "
-    "split the transfer, so that its first part starts earlier.",
-    "order": "Start first what is needed first.",
-    "peer": "Balance the cores: find what the core that comes last does before.",
-    "not_traced": "Capture with the SparseCores: set tpu_num_sparse_cores_to_trace in the profiler's options.",
-    None: "Start the awaited ops earlier, or let work that needs none of them run between their start and end.",
-}
-
-
-def _advise_hiding(name: str, kinds: Collection[DeviceKind]) -> str:
-    """Advice to hide collectives on devices of some kinds."""
-    if kinds == {"cpu"}:
-        return (
-            f"Measure {name} on an accelerator: CPU devices share the machine's processors, and in a collective "
-            "each waits for the last one."
-        )
-    flags = _SCHEDULER_FLAGS.get(join_words(sorted(kinds)), "")
-    return (
-        f"Overlap {name} with computation (latency-hiding scheduler{flags}, gradients "
-        "reduced in buckets during backward), or send less (bfloat16, sharding)."
-    )
-
-
-_SCHEDULER_FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
-"""The flags that enable the latency-hiding scheduler, by kind of device."""
