@@ -8,7 +8,7 @@ what creates graphs are in `findings/compile_advice.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_xla_insights.catalog.classes import HOST_ACTIVITY
 
@@ -25,7 +25,8 @@ class Words:
     load and send the next batch while the device works; `sends`: the same for the transfer, in brackets.
     `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes the host build less,
     followed by a comma. `one_graph`: how many small executions become one, a sentence without its full stop and its
-    capital letter. `builds`: what the host does in the class `tracing`; `building`: the same as a noun.
+    capital letter. `builds`: what the host does in the class `tracing`; `building`: the same as a noun. `is_server`:
+    whether they are those of a server that decodes.
     """
 
     step: str = (
@@ -45,11 +46,23 @@ class Words:
     one_graph: str = "merge executions: fewer syncs a step, and values that are fetched together"
     builds: str = "builds the graph"
     building: str = "building"
+    is_server: bool = False
 
     @property
     def larger_step(self) -> str:
         """What gives a step more work."""
+        if self.is_server:
+            return "more requests at once"
         return f"a larger batch, several steps in one graph{self.steps_at_once}"
+
+    def of_server(self) -> Words:
+        """The terms where an iteration makes a token of each request: the next one needs it, and sampling is apart for
+        a reason."""
+        one_graph = (
+            "join only programs between which nothing is decided: sampling may be apart for structured output and log "
+            "probabilities"
+        )
+        return replace(self, one_graph=one_graph, is_server=True)
 
 
 _TORCH_XLA = Words(

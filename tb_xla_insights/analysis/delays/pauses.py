@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around
+from tb_xla_insights.analysis.host.templates import annotation_name
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
@@ -18,7 +19,6 @@ from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.catalog.frames import parse_frame
 from tb_xla_insights.trace.annotations import step_annotation_rows
@@ -202,6 +202,6 @@ def _name(trace: Trace, row: int, start_ps: int, end_ps: int) -> str:
     if row < 0:
         return ""
     if (frame := parse_frame(trace.name(row))) is None:
-        return without_encoded_stats(trace.name(row))
+        return annotation_name(trace, row)
     code = code_within(trace, span_intervals(start_ps, end_ps))
     return next((row.place for row in code if row.frame == frame), frame.name)

@@ -224,6 +224,8 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
                 f"while the host launches; or give each execution more to do: {facts.words.larger_step}"
             )
         return f"give each execution more to do: {facts.words.larger_step}"
+    if facts.words.is_server:
+        return facts.words.one_graph
     advice = f"launch one graph a step in place of {per_step}"
     if keeps_host_from_running_ahead:
         advice += ", and avoid reads and waits in between, which keep the host from running ahead"

@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, ShownWindow
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
+from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.idle.in_steps import device_time, devices_with_work
 from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
@@ -87,7 +88,8 @@ class Facts:
     @cached_property
     def words(self) -> Words:
         """The framework's terms for advice."""
-        return WORDS[self.framework]
+        words = WORDS[self.framework]
+        return words.of_server() if is_server(self.trace) else words
 
     @cached_property
     def host_activities(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.catalog import without_encoded_stats
+from tb_xla_insights.analysis.host.templates import annotation_name
 from tb_xla_insights.trace.model import Trace
 
 
@@ -27,7 +27,7 @@ def enclosing_path(trace: Trace, row: int) -> str | None:
     without any."""
     names: list[str] = []
     while (row := _innermost_annotation(trace, row)) >= 0:
-        names.append(without_encoded_stats(trace.name(row)))
+        names.append(annotation_name(trace, row))
         row = int(trace.parent[row])
     return "/".join(reversed(names)) or None
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.host.templates import annotation_names
 from tb_xla_insights.analysis.launches.step_times import annotated_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.scope_names import HostPaths, fits_limits, truncate_path
 from tb_xla_insights.arrays import Int32, Int64
-from tb_xla_insights.catalog import without_encoded_stats
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 
@@ -93,6 +93,7 @@ class _PathBuilder:
         self._path_index: dict[str, int] = {}
         self._segments: dict[int, str] = {}
         self._strings, self._parent, self._name = trace.strings, parent, name
+        self._names = annotation_names(trace)
 
     def descend(self, level: NDArray[np.intp], parent_of_name: dict[str, int]) -> None:
         """Builds the paths of some annotations and all nested in them. `parent_of_name`: by the name of an annotation
@@ -137,7 +138,7 @@ class _PathBuilder:
     def _segment(self, text_index: int) -> str:
         """An annotation's name as a segment of a path."""
         if text_index not in self._segments:
-            self._segments[text_index] = truncate_path(without_encoded_stats(self._strings[text_index]))
+            self._segments[text_index] = truncate_path(self._names[text_index])
         return self._segments[text_index]
 
 
