@@ -217,7 +217,7 @@ class _Rows:
 
     def _advice(self, row: AsyncOp) -> str:
         kinds = {self._trace.devices[self._index].kind}
-        return advice_on_waits(row["engine"], row["cause"], row["kind"], kinds)
+        return advice_on_waits(row["engine"], row["cause"], [row["kind"]], kinds)
 
     def _longest(self, windows: NDArray[np.intp]) -> LongestWait:
         ops, found = self._trace.devices[self._index].ops, find_windows(self._trace, self._index)

@@ -19,7 +19,7 @@ Join = Literal["none", "id", "flow", "order"]
 """How a SparseCore's job was found to be an op's: by the ids that both record, by a flow, by name and order in time."""
 
 WaitCause = Literal["bottleneck", "order", "late", "dependent", "peer", "not_traced"]
-"""Why a device waits for an op: its engine has too much to do; the SparseCore ran other jobs first; the op could
+"""Why a device waits for an op: the SparseCore has too much to do, or ran other jobs first; the op could
 have started earlier; its input was only just ready; another device began later; or the SparseCore is not in the
 capture."""
 
@@ -72,6 +72,8 @@ class AsyncOp(TypedDict):
     """The part of `wait_ps` before, in which the SparseCore runs other jobs; `null` if they are not known."""
     ready_before_ps: int | None
     """Time from when its input was ready to its start; `null` if that is not known."""
+    input: str | None
+    """Name of its operand that was ready last; `null` if that is not known."""
     hideable_ps: int | None
     """The part of `wait_ps` that would have passed earlier, had the op started as soon as its input was ready and its
     engine idle; `null` if that is not known."""
@@ -82,7 +84,6 @@ class AsyncOp(TypedDict):
     join: Join
     """How the SparseCore's jobs were found; of several ways the least certain one."""
     cause: Annotated[WaitCause | None, Head("Why", "words")]
-    """Why the device waits: `bottleneck`, the engine has too much to do; `order`, the SparseCore ran other jobs first;
-    `late`, the op could have started earlier; `dependent`, its input was only just ready; `peer`, another device began
-    later; `not_traced`, the SparseCore is not in the capture. `null` if the device hardly waits, or if that is not
-    known."""
+    """Why the device waits: `bottleneck`, the SparseCore has too much to do; `order`, it ran other jobs first; `late`,
+    the op could have started earlier; `dependent`, its input was only just ready; `peer`, another device began later;
+    `not_traced`, the SparseCore is not in the capture. `null` if the device hardly waits, or if that is not known."""

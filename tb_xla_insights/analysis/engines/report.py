@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of
+from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of, operands
 from tb_xla_insights.analysis.engines.sparse_cores import JOINS, find_jobs, find_sparse_cores
 from tb_xla_insights.analysis.engines.waits import engine_times, find_waits
 from tb_xla_insights.analysis.engines.windows import computing, find_windows, waits_by_engine
@@ -100,6 +100,7 @@ def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> li
             "wait_own_ps": _known(times["wait_own_ps"]),
             "wait_queue_ps": _known(times["wait_queue_ps"]),
             "ready_before_ps": _known(times["ready_before_ps"]),
+            "input": operands(text)[waits.last_operand[window]] if waits.last_operand[window] >= 0 else None,
             "hideable_ps": _known(times["hideable_ps"]),
             "peer_ps": times["peer_ps"],
             "bytes": _known(times["bytes"]),
@@ -156,7 +157,7 @@ def _cause(trace: Trace, index: int, row: AsyncOp, overtaken_ps: int) -> WaitCau
         return None
     if row["engine"] == "sparse_core" and not find_sparse_cores(trace, index):
         return "not_traced"
-    if busy_share(trace, row["engine"]) >= DEVICE_BOUND_SHARE:
+    if row["engine"] == "sparse_core" and busy_share(trace, row["engine"]) >= DEVICE_BOUND_SHARE:
         return "bottleneck"
     is_queued: WaitCause = "order" if overtaken_ps >= _MAIN_SHARE * wait_ps else "bottleneck"
     if (row["wait_queue_ps"] or 0) >= _MAIN_SHARE * wait_ps:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
+from tb_xla_insights.analysis.engines.op_texts import is_at_hand
 from tb_xla_insights.analysis.engines.report import async_ops_report, busy_share
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.schema.engines import AsyncOp, Engine, WaitCause
 from tb_xla_insights.text.english import Sentence, join_words
 from tb_xla_insights.text.units import brief_times, rounded_share
@@ -17,20 +19,22 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
     `it`. `cores`: whether it is about the SparseCores of several devices."""
     name, core = op or "it", "the SparseCores" if cores else "the SparseCore"
     match row["cause"]:
+        case "bottleneck" if (busy := busy_share(trace, "sparse_core")) >= DEVICE_BOUND_SHARE:
+            verb = "are" if cores else "is"
+            return f"{core} {verb} busy {rounded_share(busy)} of the time, so an earlier start cannot help"
         case "bottleneck":
-            subject = "such transfers are under way"
-            if row["engine"] == "sparse_core":
-                subject = f"{core} {'are' if cores else 'is'} busy"
-            busy = rounded_share(busy_share(trace, row["engine"]))
-            return f"{subject} {busy} of the time, so an earlier start cannot help"
+            return f"{core} {'are' if cores else 'is'} busy with what is needed before {name}"
         case "late":
             ready, hideable = brief_times(
                 (row["ready_before_ps"] or 0) // row["count"], (row["hideable_ps"] or 0) // row["count"]
             )
-            text = f"{name} starts {ready} after its input is ready; {hideable} of its wait would be hidden"
+            text = f"{name} starts {ready} after its input is ready; {hideable} of its wait could be hidden"
+            return Sentence(text, begins_with_name=bool(op))
+        case "dependent" if row["input"] is None or is_at_hand(row["input"]):
+            text = f"{name} starts as soon as its program does"
             return Sentence(text, begins_with_name=bool(op))
         case "dependent":
-            text = f"{name} cannot start earlier: what it needs is computed just before"
+            text = f"{name} cannot start earlier: it needs {row['input']}, which ends just before"
             return Sentence(text, begins_with_name=bool(op))
         case "order":
             return f"{core} {'do' if cores else 'does'} other work before {name}"
@@ -44,19 +48,29 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
             return ""
 
 
-def advice_on_waits(engine: Engine, cause: WaitCause | None, ops: str, kinds: Collection[DeviceKind]) -> str:
-    """What to do about waits for `ops` on devices of some kinds."""
-    match engine:
-        case "host_memory":
+def advice_on_waits(
+    engine: Engine, cause: WaitCause | None, ops: Sequence[str], kinds: Collection[DeviceKind]
+) -> str:
+    """What to do about waits for an engine on devices of some kinds. `ops`: kinds of collectives, else of ops."""
+    match engine, cause:
+        case "host_memory", _:
             return _MOVE_LESS
-        case "other_slice":
+        case "other_slice", _:
             return "Send less between slices, or earlier, so that computation hides it."
-        case "interconnect" if cause not in ("late", "peer"):
+        case "interconnect", "late" | "peer":
+            pass
+        case "interconnect", _:
             return _advise_hiding(ops, kinds)
-        case "other" if ops.startswith(("copy", "slice", "dynamic")):
+        case "other", _ if ops[0].startswith(("copy", "slice", "dynamic")):
             return _PREFETCH
+        case "sparse_core", "late" if flag := next((op for op in ops if op in _OFFLOADED), None):
+            flag = f"--xla_tpu_sparse_core_{flag.replace('-', '_')}_latency_multiplier"
+            return f"{_ADVICE['late']} The compiler does so with a higher {flag}, which costs memory."
     return _ADVICE[cause]
 
+
+_OFFLOADED = ("all-gather", "all-reduce", "reduce-scatter")
+"""Collectives for which the compiler has a flag that says how early a SparseCore starts them."""
 
 _MOVE_LESS = (
     "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep on the "
@@ -68,31 +82,33 @@ _PREFETCH = (
 )
 
 _ADVICE: Mapping[WaitCause | None, str] = {
-    "bottleneck": "Give the engine less work: fewer or smaller lookups and collectives on a SparseCore, or more "
-    "SparseCores.",
-    "late": "Start the op as soon as its input is ready: place it before the work that does not need its result. The "
-    "compiler does so with a higher --xla_tpu_sparse_core_…_latency_multiplier, which costs memory.",
+    "bottleneck": "Give the SparseCore less work: fewer or smaller lookups and collectives on it; or share the work "
+    "with the other SparseCores of the chip, if it has any that are idle.",
+    "late": "Start the op as soon as its input is ready: place it before the work that does not need its result.",
     "dependent": "Let work that does not need the result run between start and end, as far as the program has some, or "
     "split the transfer, so that its first part starts earlier.",
     "order": "Start first what is needed first.",
     "peer": "Balance the cores: find what the core that comes last does before.",
-    "not_traced": "Capture with the SparseCores: set tpu_num_sparse_cores_to_trace in the profiler's options.",
+    "not_traced": "Capture with the SparseCores: set tpu_num_sparse_cores_to_trace in the profiler's options (2 on "
+    "v6e, 4 on v5p; JAX: in advanced_configuration).",
     None: "Start the awaited ops earlier, or let work that needs none of them run between their start and end.",
 }
 
 
-def _advise_hiding(name: str, kinds: Collection[DeviceKind]) -> str:
+def _advise_hiding(ops: Sequence[str], kinds: Collection[DeviceKind]) -> str:
     """Advice to hide collectives on devices of some kinds."""
+    name = join_words(ops)
     if kinds == {"cpu"}:
         return (
             f"Measure {name} on an accelerator: CPU devices share the machine's processors, and in a collective "
             "each waits for the last one."
         )
-    flags = _SCHEDULER_FLAGS.get(join_words(sorted(kinds)), "")
-    return (
-        f"Overlap {name} with computation (latency-hiding scheduler{flags}, gradients "
-        "reduced in buckets during backward), or send less (bfloat16, sharding)."
-    )
+    hints = [f"latency-hiding scheduler{_SCHEDULER_FLAGS.get(join_words(sorted(kinds)), '')}"]
+    if {"all-reduce", "reduce-scatter"} & {*ops}:
+        hints.append("in a training, gradients reduced in buckets during backward")
+    if "all-gather" in ops:
+        hints.append("weights gathered while the layer before computes")
+    return f"Overlap {name} with computation ({', '.join(hints)}), or send less (bfloat16, sharding)."
 
 
 _SCHEDULER_FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}

@@ -22,12 +22,15 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import is_container
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.arrays import Int64
+from tb_xla_insights.arrays import Int8, Int64
 from tb_xla_insights.schema.engines import Engine
 from tb_xla_insights.trace.model import Trace
 
 _SAME_END_SHARE = 0.02
 """Of a window: how far the ends of the windows of two cores that exchange data are apart at most."""
+
+_MAX_OPERANDS = 100
+"""Of an op with more operands it is not known when they are ready."""
 
 _EXCHANGING: Sequence[Engine] = ("sparse_core", "interconnect")
 """The engines whose ops may exchange data with other cores."""
@@ -41,7 +44,8 @@ class Waits:
     (`own_ps`), and while it runs another one before (`queue_ps`), -1 without a job; `peer_ps`, the part before another
     core had begun its own. `ready_before_ps`: how long before the start op the input was ready, and `idle_before_ps`,
     how much of that the engine was idle; -1 if that is not known. `is_overtaken`: whether the job that the SparseCore
-    ran before the op's own is one that the core needs later."""
+    ran before the op's own is one that the core needs later. `last_operand`: which of the op's operands was ready last,
+    -1 if that is not known."""
 
     own_ps: Int64
     queue_ps: Int64
@@ -49,6 +53,7 @@ class Waits:
     ready_before_ps: Int64
     idle_before_ps: Int64
     is_overtaken: NDArray[np.bool_]
+    last_operand: Int8
 
 
 @memoised
@@ -62,7 +67,7 @@ def find_waits(trace: Trace, index: int) -> Waits:
         own_start = np.clip(jobs.start_ps[of_core], begin[of_core], end[of_core])
         own_ps[of_core] = np.clip(jobs.end_ps[of_core], own_start, end[of_core]) - own_start
         queue_ps[of_core] = covered_times(core.busy.start_ps, core.busy.end_ps, begin[of_core], own_start)
-    ready_ps = _ready_ps(trace, index, windows)
+    ready_ps, last_operand = _ready(trace, index, windows)
     known = ready_ps >= 0
     ready_before_ps = np.where(known, windows.start_ps - ready_ps, -1)
     idle_before_ps = ready_before_ps.copy()
@@ -72,7 +77,9 @@ def find_waits(trace: Trace, index: int) -> Waits:
             busy.start_ps, busy.end_ps, ready_ps[of_engine], windows.start_ps[of_engine]
         )
     peer_ps = _peer_ps(trace, index, windows)
-    return Waits(own_ps, queue_ps, peer_ps, ready_before_ps, idle_before_ps, _is_overtaken(windows, jobs))
+    return Waits(
+        own_ps, queue_ps, peer_ps, ready_before_ps, idle_before_ps, _is_overtaken(windows, jobs), last_operand
+    )
 
 
 def _is_overtaken(windows: Windows, jobs: Jobs) -> NDArray[np.bool_]:
@@ -93,31 +100,34 @@ def engine_times(trace: Trace, index: int, engine: int) -> Intervals:
     return find_windows(trace, index).of_engine(engine)
 
 
-def _ready_ps(trace: Trace, index: int, windows: Windows) -> Int64:
+def _ready(trace: Trace, index: int, windows: Windows) -> tuple[Int64, Int8]:
     """When the input of each window's op was ready: at the end of the last op in the same run that made an operand, or
-    with the first op of the run if all operands exist before; -1 if some operand is neither."""
+    with the first op of the run if all operands exist before; -1 if some operand is neither. And which operand was the
+    last one. A parameter exists before unless it is that of a loop's or a call's own program."""
     ops = trace.devices[index].ops
-    ready_ps = np.full(len(windows), -1, np.int64)
+    ready_ps, last = np.full(len(windows), -1, np.int64), np.full(len(windows), -1, np.int8)
     if not len(windows):
-        return ready_ps
+        return ready_ps, last
     run_start_ps = find_launches(trace).runs.start_ps[windows.run]
     first_ps = ops.start_ps[np.searchsorted(ops.start_ps, run_start_ps)]
     parent = ops.parent[windows.start_op]
     is_of_program = (parent < 0) | (trace.map_texts(ops.name, is_container)[parent] <= 0)
     made = _MadeBy(trace, index)
     entry = trace.metadata_index[ops.row[windows.start_op]]
-    for number in np.unique(entry).tolist():
-        of_entry = np.flatnonzero(entry == number)
-        names = operands(trace.strings[trace.metadata.name[number]])
+    order = np.argsort(entry, kind="stable")
+    for of_entry in np.split(order, np.flatnonzero(np.diff(entry[order])) + 1):
+        names = operands(trace.strings[trace.metadata.name[entry[of_entry[0]]]])
         times = [
             np.where(is_of_program[of_entry], first_ps[of_entry], -1)
             if is_at_hand(name)
             else made.before(name, windows.start_ps[of_entry], first_ps[of_entry])
-            for name in names
+            for name in names[:_MAX_OPERANDS]
         ]
         if times:
-            ready_ps[of_entry] = np.where(np.min(times, axis=0) >= 0, np.max(times, axis=0), -1)
-    return ready_ps
+            is_known = (np.min(times, axis=0) >= 0) & (len(names) <= _MAX_OPERANDS)
+            ready_ps[of_entry] = np.where(is_known, np.max(times, axis=0), -1)
+            last[of_entry] = np.where(is_known, np.argmax(times, axis=0), -1)
+    return ready_ps, last
 
 
 class _MadeBy:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tb_xla_insights.analysis.delays.collectives import find_collectives
-from tb_xla_insights.analysis.engines.op_texts import ENGINES, short_op_name
+from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of, short_op_name
 from tb_xla_insights.analysis.engines.report import async_ops_report, busy_share
 from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_wait
 from tb_xla_insights.analysis.engines.windows import find_async_ops, waits_by_engine
@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import NO_INTERVALS, Intervals, union_all
 from tb_xla_insights.arrays import Int64
@@ -195,7 +195,7 @@ class _Waits:
                 return self._title_of_collectives(self.name)
             case "sparse_core", "late":
                 return upper_first(f"{self.name} {self._verb('get')} {self._verb('their')} work too late")
-            case "sparse_core", "bottleneck":
+            case "sparse_core", "bottleneck" if self._is_busy:
                 return upper_first(f"{self.name} {self._verb('are')} the bottleneck: {self._busy} busy")
         device = "device waits" if len(self._trace.devices) == 1 else "devices wait"
         return first_fitting_title(f"The {device} for {self.name}", f"The {device} for other engines")
@@ -205,6 +205,10 @@ class _Waits:
         if len(self._trace.devices) > 1:
             return plural
         return {"are": "is", "do": "does", "their": "its"}.get(plural, f"{plural}s")
+
+    @property
+    def _is_busy(self) -> bool:
+        return busy_share(self._trace, self.engine) >= DEVICE_BOUND_SHARE
 
     @property
     def _busy(self) -> str:
@@ -222,7 +226,7 @@ class _Waits:
         match self.engine, self.cause:
             case "sparse_core", "late":
                 return f", which {self._verb('get')} {self._verb('their')} work too late"
-            case "sparse_core", "bottleneck":
+            case "sparse_core", "bottleneck" if self._is_busy:
                 return f", which {self._verb('are')} busy {self._busy} of the time"
             case "sparse_core", "dependent":
                 return ", which cannot start earlier"
@@ -252,7 +256,10 @@ class _Waits:
     @property
     def advice(self) -> str:
         kinds = {device.kind for device in self._trace.devices}
-        return advice_on_waits(self.engine, self.cause, self.name, kinds)
+        names = [self.name] if self.name == "collectives" else self.named_ops
+        if self.engine == "sparse_core":
+            names = [*map(kind_of, names)]
+        return advice_on_waits(self.engine, self.cause, names, kinds)
 
     def windows(self) -> Iterable[ShownWindow]:
         """The longest waits of each device."""
