@@ -59,8 +59,8 @@ def test_a_run_is_drawn_engine_by_engine() -> None:
     assert (own["name"], sparse_core["name"]) == ("TensorCore", "SparseCore 1")
     assert drawn(own, "computing") == [(0, 200_000), (501_000, 899_000)]
     assert [piece for piece in own["pieces"] if piece["kind"] == "waiting"] == [
-        {"kind": "waiting", "op": "gather.1", "start_ps": 200_000, "end_ps": 500_000},
-        {"kind": "waiting", "op": "all-reduce.2", "start_ps": 899_000, "end_ps": 900_000},
+        {"kind": "waiting", "op": "gather.1", "start_ps": 200_000, "end_ps": 500_000, "ps": 300_000},
+        {"kind": "waiting", "op": "all-reduce.2", "start_ps": 899_000, "end_ps": 900_000, "ps": 1_000},
     ]
     assert (sparse_core["busy_ps"], sparse_core["computing_ps"]) == (380_000, 100_000)
     assert drawn(sparse_core, "computing") == [(100_000, 200_000)]
@@ -123,6 +123,7 @@ def test_many_short_waits_are_no_long_one() -> None:
     (row,) = found["shown"]["engines"]
     assert drawn(row, "waiting") == []
     assert drawn(row, "computing") == [(0, 1_999 * 500 + 481)]
+    assert row["pieces"][0]["ps"] == 2_000 * 481
     assert (found["waits"][0]["op"], found["waits"][0]["wait_ps"]) == ("copy.1", 20_000)
 
 

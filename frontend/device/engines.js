@@ -94,19 +94,18 @@ export function enginesSection(app, sectionSwitch) {
   /** One run on an axis, a row per engine and per asynchronous op. @param {EnginesOfDevice} of_device */
   function runCard({ program, runs, shown: { start_ps, duration_ps, engines, windows } }) {
     const [own, ...cores] = engines;
-    /** @param {{kind: string, op?: string|null, start_ps: number, end_ps: number}} piece */
-    function pieceElement({ kind, op, start_ps: from, end_ps: to }) {
+    /** @param {{kind: string, op?: string|null, start_ps: number, end_ps: number, ps: number}} piece */
+    function pieceElement({ kind, op, start_ps: from, end_ps: to, ps }) {
       const [color, texture] = LOOKS[kind];
       const width = (to - from) / duration_ps;
-      const text = [op, timeText(to - from)].filter(Boolean).join(' ');
       return h(
         'span',
         {
           class: `${kind === 'under_way' ? 'outline' : ''} ${texture}`,
-          title: text,
+          title: [op, timeText(ps)].filter(Boolean).join(' '),
           style: { ...fillColors(color), left: percent(from / duration_ps), width: percent(width) },
         },
-        width > MIN_LABEL_SHARE && h('b', null, op ?? timeText(to - from, 1)),
+        width > MIN_LABEL_SHARE && h('b', null, op ?? timeText(ps, 1)),
       );
     }
     /**
@@ -143,7 +142,9 @@ export function enginesSection(app, sectionSwitch) {
         windows.map(({ op, ops, window_ps, hidden_ps, hidden, pieces }) =>
           row(
             `window-${op ?? 'others'}`,
-            op && pieces.length ? shows(op, pieces[0].start_ps, pieces[0].end_ps) : op ?? plural(ops, 'further op'),
+            op && pieces.length
+              ? shows(op, pieces[0].start_ps, pieces[0].end_ps)
+              : op ?? plural(ops, windows.length > 1 ? 'other op' : 'op'),
             window_ps,
             pieces,
             h('span', { class: `tag ${{ hidden: 'good', partly_hidden: 'warning', exposed: 'critical' }[hidden]}` },

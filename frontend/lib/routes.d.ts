@@ -952,6 +952,8 @@ export interface EnginePiece {
   start_ps: number;
   /** When it ends. */
   end_ps: number;
+  /** How much of that time it takes. */
+  ps: number;
 }
 
 /** What an engine does in the shown run. */
@@ -1000,7 +1002,7 @@ export interface EnginesOfDevice {
   headline: string;
   /** Why it waits longest, and what to do. */
   details: string;
-  /** At most 12 ops with at least 1 % of the waits, and the others in one row. Waits add up to those of `waits_ps`. */
+  /** At most 12 ops with at least 1 % of the waits and 0.1 % of the time, and the others in one row. Waits add up to those of `waits_ps`. */
   waits: WaitRow[];
   /** One of the runs. */
   shown: ShownRun;
@@ -3818,6 +3820,8 @@ export interface WindowPiece {
   start_ps: number;
   /** When it ends. */
   end_ps: number;
+  /** How much of that time it takes. */
+  ps: number;
 }
 
 /** An asynchronous op in the shown run. */

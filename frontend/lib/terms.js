@@ -36,7 +36,13 @@ export const TERMS = {
   'op time': 'Own time, summed, of the ops that a step launched. Overview’s device work is the busy time in the step.',
   Compute: 'Op time without collectives, transfers and waits.',
   'Device run': 'From the start to the end of a program’s run on a core, including idle time in between.',
-  Queue: 'How long a launched run waited for earlier runs on its core: the host’s lead, not a fault.',
+  Queue:
+    'How long a run waited for earlier runs on its core (the host’s lead, no fault), or for other jobs of a ' +
+    'SparseCore.',
+  Own: 'Of a wait for a SparseCore: the part in which it runs this op’s job.',
+  'Start-up': 'Of a wait for a SparseCore: the part in which it runs neither this op’s job nor one before it.',
+  Hidden: 'The part of an asynchronous op, from start to done, in which the core computes.',
+  Joined: 'How a SparseCore’s job was found to be the op’s: by ids, by a flow, or by name and order in time.',
   Overhead: 'Host time of an execution that is neither device run nor queue.',
   Launches: 'Execute calls on the host; each launches a run per core.',
   once: 'It occurred in one step of this capture: its time is shown in place of a share, and it is never critical.',
@@ -58,7 +64,7 @@ export const TERMS = {
   Reserved: 'All allocations of a program; what is more than the peak is fragmentation.',
   Activations: 'Values that the annotation’s ops compute, with constants and outputs.',
   Gradients: 'Values that the annotation’s backward pass computes, where JAX names it.',
-  Exposed: 'The part of a collective in which the core computes nothing else.',
+  Exposed: 'The part of a collective or an asynchronous op in which the core computes nothing else.',
 };
 
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));

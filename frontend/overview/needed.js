@@ -6,23 +6,27 @@ import { table } from '../lib/table.js';
 
 /** The view with more of each kind of table. @type {Partial<Record<NeededRows['kind'], string>>} */
 const VIEWS = { waits: 'Device', work: 'Device', hosts: 'Hosts' };
+/** The section of the Device view with more of waits for asynchronous ops. */
+const ENGINES = { label: 'Engines', state: { v: 'device', ds: 'engines' } };
 
 /** @typedef {import('../lib/routes').NeededRows} NeededRows */
 
 /**
  * The card; null if the verdict needs idle time by cause.
- * @param {NeededRows|null} needed
+ * @param {import('../lib/routes').Overview} answer
  * @param {HTMLElement|null} devices the line of devices that agree
  * @param {import('../frame/app.js').App} app
  */
-export function neededCard(needed, devices, app) {
+export function neededCard({ needed, counts }, devices, app) {
   const view = needed && VIEWS[needed.kind];
   if (!view) return null;
-  const { heads, rows, last, texts } = needed;
+  const { heads, rows, last, texts, kind } = needed;
+  const more =
+    kind === 'waits' && counts.async_ops ? ENGINES : { label: view, state: { v: view.toLowerCase(), ds: '' } };
   const [title] = heads;
   return card(
     title,
-    { class: 'idle', right: link(view, () => app.open({ v: view.toLowerCase() })) },
+    { class: 'idle', right: link(more.label, () => app.open(more.state)) },
     h(
       'div',
       { class: 'fill' },

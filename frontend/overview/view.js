@@ -43,7 +43,7 @@ export function overviewView(app) {
       verdictSection(answer, session.session.description, note, app),
       oneStepCard(answer, app),
       findingsCard(answer, app),
-      (answer.partial ? null : neededCard(answer.needed, line, app)) ?? idleCard(devices, idle, answer, line, app),
+      (answer.partial ? null : neededCard(answer, line, app)) ?? idleCard(devices, idle, answer, line, app),
       answer.devices_agree ? null : dutyCard(devices, session, app),
       steps.element,
       dataCards(answer, devices.length, app),

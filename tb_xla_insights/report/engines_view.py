@@ -60,6 +60,9 @@ _AWAITED: Mapping[Engine, str] = {
 _MIN_NAMED_SHARE = 0.1
 """Of a device's waits: the least share of an engine that the headline names."""
 
+_MIN_WAIT_SHARE = 0.001
+"""Of the runs: the least share of the wait for an op that has a row."""
+
 
 def engines_view(session: SessionView, device: str | None, *, stale: bool) -> EnginesAnswer:
     """What the engines of a device do, which is given by its id."""
@@ -109,7 +112,7 @@ def _of_device(host: int, trace: Trace, index: int, duty_cycle_xprof: float | No
     of_device["headline"] = _headline(of_device)
     if wait_ps >= INFO_SHARE * duration_ps:
         of_device["details"] = rows.details
-    of_device["waits"] = rows.document(wait_ps)
+    of_device["waits"] = rows.document(wait_ps, max(INFO_SHARE * wait_ps, _MIN_WAIT_SHARE * duration_ps))
     return of_device
 
 
@@ -158,9 +161,9 @@ class _Rows:
         why = self._why(row, short_op_name(row["op"]))
         return " ".join(filter(None, (why, self._advice(row))))
 
-    def document(self, wait_ps: int) -> list[WaitRow]:
-        """The rows, which add up to `wait_ps`."""
-        waiting = sum(row["wait_ps"] >= INFO_SHARE * wait_ps > 0 for row, _ in self._rows[:MAX_OPS])
+    def document(self, wait_ps: int, least_ps: float) -> list[WaitRow]:
+        """The rows, which add up to `wait_ps`; those of less than `least_ps` are one."""
+        waiting = sum(row["wait_ps"] >= least_ps > 0 for row, _ in self._rows[:MAX_OPS])
         shown = [self._row(row, windows) for row, windows in self._rows[:waiting]]
         rest = [row for row, _ in self._rows[waiting:]]
         rest_ps = wait_ps - sum(row["wait_ps"] for row in shown)

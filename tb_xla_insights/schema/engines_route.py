@@ -32,6 +32,8 @@ class EnginePiece(TypedDict):
     """When it begins."""
     end_ps: int
     """When it ends."""
+    ps: int
+    """How much of that time it takes."""
 
 
 class EngineRow(TypedDict):
@@ -58,6 +60,8 @@ class WindowPiece(TypedDict):
     """When it begins."""
     end_ps: int
     """When it ends."""
+    ps: int
+    """How much of that time it takes."""
 
 
 class WindowRow(TypedDict):
@@ -160,7 +164,8 @@ class EnginesOfDevice(TypedDict):
     details: str
     """Why it waits longest, and what to do."""
     waits: list[WaitRow]
-    """At most 12 ops with at least 1 % of the waits, and the others in one row. Waits add up to those of `waits_ps`."""
+    """At most 12 ops with at least 1 % of the waits and 0.1 % of the time, and the others in one row. Waits add up to
+    those of `waits_ps`."""
     shown: ShownRun
     """One of the runs."""
 

@@ -41,7 +41,7 @@ def xi(page: Page, tensorboard: str) -> Xi:
 
 def open_engines(xi: Xi, shared_traces: Path, name: str, view: str = "device") -> None:
     (folder,) = shared_traces.glob(f"*/{name}/plugins/profile/*")
-    xi.open(f"{name}/{folder.name}", v=view, ds="engines")
+    xi.open(f"{name}/{folder.name}", v=view, ds="engines" if view == "device" else "")
 
 
 def rows(xi: Xi) -> list[str]:
@@ -112,6 +112,15 @@ def test_an_op_leads_to_its_longest_wait(xi: Xi, shared_traces: Path) -> None:
     expect(xi.page.get_by_test_id("selection-panel")).to_contain_text("call-done")
 
 
+def test_overview_leads_to_the_waits(xi: Xi, shared_traces: Path) -> None:
+    open_engines(xi, shared_traces, "sc_late", view="overview")
+    table = xi.page.get_by_test_id("needed-table")
+    assert table.locator("tbody tr td:first-child").all_inner_texts() == ["all-gather.5"]
+    xi.page.get_by_role("button", name="Engines").click()
+    xi.ready()
+    expect(xi.page.get_by_test_id("device-waits")).to_be_visible()
+
+
 def test_a_row_leads_to_the_run(xi: Xi, shared_traces: Path) -> None:
     open_engines(xi, shared_traces, "tpu_v6e_jax")
     xi.page.get_by_role("button", name="TensorCore").click()
@@ -123,7 +132,9 @@ def test_hundreds_of_hidden_ops_are_one_row(xi: Xi, shared_traces: Path) -> None
     open_engines(xi, shared_traces, "vllm_qwen3_step")
     own, _, others = rows(xi)
     assert own.endswith("computes 94.8 %")
-    assert others.startswith("784 further ops")
+    assert others.startswith("784 ops 35.6 ms partly hidden")
+    table = xi.page.get_by_test_id("device-waits")
+    assert column(table, "Op").all_inner_texts() == ["784\u00a0other ops"]
 
 
 def test_sparse_cores_and_asynchronous_ops_have_rows_in_the_timeline(xi: Xi, shared_traces: Path) -> None:

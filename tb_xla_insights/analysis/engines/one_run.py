@@ -205,19 +205,19 @@ class _ShownRun:
         }
 
     def _pieces(self, kind: EnginePieceKind, op: str | None, times: Intervals) -> Iterator[EnginePiece]:
-        for start, end in self._drawn(times):
-            yield {"kind": kind, "op": op, "start_ps": start, "end_ps": end}
+        for start, end, covered in self._drawn(times):
+            yield {"kind": kind, "op": op, "start_ps": start, "end_ps": end, "ps": covered}
 
     def _window_pieces(self, kind: WindowPieceKind, times: Intervals) -> Iterator[WindowPiece]:
-        for start, end in self._drawn(times):
-            yield {"kind": kind, "start_ps": start, "end_ps": end}
+        for start, end, covered in self._drawn(times):
+            yield {"kind": kind, "start_ps": start, "end_ps": end, "ps": covered}
 
     def _clipped(self, times: Intervals) -> Intervals:
         return times.within(span_intervals(self._start_ps, self._end_ps))
 
-    def _drawn(self, times: Intervals) -> Iterable[tuple[int, int]]:
-        """Intervals relative to the run's start. Those less than a pixel apart are one, if they cover most of it; those
-        shorter than half a pixel are left out."""
+    def _drawn(self, times: Intervals) -> Iterable[tuple[int, int, int]]:
+        """Intervals relative to the run's start, with the time that they cover. Those less than a pixel apart are one,
+        if they cover most of it; those shorter than half a pixel are left out."""
         if not len(times):
             return []
         is_apart = times.start_ps[1:] - times.end_ps[:-1] >= self._pixel_ps
@@ -225,8 +225,8 @@ class _ShownRun:
         start, end = times.start_ps[first], times.end_ps[last]
         covered_ps = np.add.reduceat(times.end_ps - times.start_ps, first)
         is_shown = (end - start >= self._pixel_ps / 2) & (covered_ps >= _MIN_COVER * (end - start))
-        columns = (start[is_shown] - self._start_ps, end[is_shown] - self._start_ps)
-        return zip(*(column.tolist() for column in columns), strict=True)
+        columns = start - self._start_ps, end - self._start_ps, covered_ps
+        return zip(*(column[is_shown].tolist() for column in columns), strict=True)
 
 
 def grouped(rows: NDArray[np.intp], key: Int32) -> list[NDArray[np.intp]]:
