@@ -77,7 +77,7 @@ def test_waits_that_look_alike_have_their_cause(xi: Xi, shared_traces: Path) -> 
     [why] = column(xi.page.get_by_test_id("device-waits"), "Why").all_inner_texts()
     assert (
         plain_spaces(why)
-        == "It starts 7.99 ms after its input is ready; 4.57 ms of its wait would be hidden."
+        == "It starts 7.99 ms after its input is ready; 4.57 ms of its wait could be hidden."
     )
 
 
