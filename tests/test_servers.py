@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import capture, real_trace, session, thread
+from captures import capture, real_trace, session, space_of, thread
 
-from tb_xla_insights.analysis.host.servers import is_server
+from tb_xla_insights.analysis.host.servers import is_server, without_requests
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.model import Trace
 
 SERVERS = [
     "async",
@@ -61,6 +63,56 @@ def test_round_trips_are_to_be_joined(shared_traces: Path) -> None:
     findings = {row["id"]: row for row in report_of(shared_traces / "serving/four_gets")["findings"]}
     advice = findings["sync_every_step"]["advice"]
     assert advice.startswith("Fetch what an iteration reads in 4 round trips at once. Schedule")
+
+
+def test_a_server_without_requests_makes_no_mistake(shared_traces: Path) -> None:
+    """The script's own timers: no request for 82.25 % of the time, and 77.0 % duty cycle in the rest."""
+    folder = shared_traces / "serving/queue_empty"
+    report, truth = report_of(folder), json.loads((folder / "truth.json").read_text())
+    (device,) = report["devices"]
+    no_requests_ps = report["iterations"]["no_requests_ps"]
+    assert no_requests_ps / 1e9 == pytest.approx(truth["queue_empty_ms_total"], rel=0.02)
+    assert device["busy_ps"] / (device["span_ps"] - no_requests_ps) == pytest.approx(
+        truth["ledger"]["duty_cycle_without_queue_empty"], abs=0.02
+    )
+    assert report["verdict"]["headline"].endswith("mostly it gets no request to work on.")
+    assert "No request is there for 82\u202f% of the time" in report["verdict"]["details"]
+    assert all((row["gain"] or 0.0) < 0.1 for row in report["findings"])
+    assert not any(row["id"] == "host_pause" for row in report["findings"])
+
+
+def served(folder: Path, *requests: str, ids: bool = True) -> Trace:
+    """Iterations of 10 ps, 10 ps apart, the last one 100 ps after the one before, as read from a file."""
+    starts = [20 * number for number in range(len(requests))]
+    starts[-1] += 80
+    events = [
+        (f"execute_model: {number} reqs", at, 10, {"request_id1": request} if ids else {})
+        for number, (at, request) in enumerate(zip(starts, requests, strict=True))
+    ]
+    space_of(thread("python", *events)).write(folder / "vm.xplane.pb")
+    return real_trace(folder)
+
+
+def test_no_request_is_in_flight_between_iterations_that_share_none(tmp_path: Path) -> None:
+    times = without_requests(served(tmp_path, "a", "a", "a", "a", "b"))
+    assert (times.start_ps.tolist(), times.end_ps.tolist()) == ([70], [160])
+
+
+@pytest.mark.parametrize(
+    ("requests", "ids"),
+    [("aaaaa", True), ("abcdd", True), ("aaaab", False)],
+    ids=["the request waits", "the next request is there at once", "it is not recorded"],
+)
+def test_other_times_between_iterations_are_not_without_requests(
+    requests: str, ids: bool, tmp_path: Path
+) -> None:
+    assert not len(without_requests(served(tmp_path, *requests, ids=ids)))
+
+
+def test_requests_are_not_known_once_the_file_is_gone(tmp_path: Path) -> None:
+    trace = served(tmp_path, "a", "a", "a", "a", "b")
+    (tmp_path / "vm.xplane.pb").unlink()
+    assert not len(without_requests(trace))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.outside_text import is_the_story, outside_clause, outside_text
-from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps
+from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps, no_requests_ps
 from tb_xla_insights.text.english import upper_first
 from tb_xla_insights.text.units import brief_time, count, part_text, rounded_share
 
@@ -127,6 +127,9 @@ class _Sentence:
             return ", too briefly to tell more", ""
         if self._nothing_stands_out:
             return ", and nothing stands out", ""
+        if waits_ps and no_requests_ps(self._report) >= _MOST * waits_ps:
+            clause = f"; mostly {pronoun} {self._subject.verb('get')} no request to work on"
+            return clause, clause
         wait = f"{pronoun} {self._subject.verb('wait')}"
         cause_share = explained_ps(cause, self._report) / waits_ps if cause and waits_ps else 0.0
         if cause and cause_share >= _MOST:

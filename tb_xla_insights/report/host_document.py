@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import Findings, explained_findings
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.in_steps import step_idle_report
+from tb_xla_insights.analysis.idle.no_requests import iterations_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
 from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, scoped_ops
@@ -115,6 +116,7 @@ def host_report(
         "collectives": partial(collectives_report, trace),
         "engines": partial(engines_report, trace),
         "async_ops": partial(async_ops_report, trace),
+        "iterations": partial(iterations_report, trace),
         "outside_span": partial(outside_span_report, trace),
         "memory": partial(memory_report, trace),
         "summary": partial(_summary_without_programs, trace, name, path),
@@ -148,6 +150,7 @@ def host_report(
         "collectives": results["collectives"],
         "engines": results["engines"],
         "async_ops": results["async_ops"],
+        "iterations": results["iterations"],
         "outside_span": results["outside_span"],
         **propagation,
         "memory": results["memory"],

@@ -76,6 +76,12 @@ def device_time(report: Row) -> DeviceSpan:
     return DeviceSpan(span_ps, max(0, busy_ps - max(stall_ps, late_ps)))
 
 
+def no_requests_ps(report: Row) -> int:
+    """How long devices idle, in sum, because a server has no request."""
+    iterations = report["iterations"]
+    return iterations["no_requests_ps"] if iterations else 0
+
+
 def computes_most_of_the_step(report: Row, is_fixed: bool) -> bool:
     """Whether a core computes for DEVICE_BOUND_SHARE of the usual step, or of the step without all mistakes
     (`is_fixed`)."""

@@ -12,6 +12,7 @@ from tb_xla_insights.schema.engines import AsyncOp, EngineTime
 from tb_xla_insights.schema.feeding import Collective, InputPipeline, TimeOutsideSpan, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.gaps import Gaps
+from tb_xla_insights.schema.iterations import Iterations
 from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Launching, Program
 from tb_xla_insights.schema.memory import ProgramMemory
 from tb_xla_insights.schema.session import Device, Diagnostic, Environment, Host, SessionHead
@@ -58,6 +59,8 @@ class HostReport(TypedDict):
     """SparseCores of the devices; none on other kinds of devices."""
     async_ops: list[AsyncOp]
     """One row per asynchronous op and device; most waiting first."""
+    iterations: Iterations | None
+    """The loop of a server that decodes; `null` for any other program."""
     outside_span: TimeOutsideSpan | None
     """Time before the first and after the last run; `null` where no device recorded work."""
     annotations: list[Annotation]

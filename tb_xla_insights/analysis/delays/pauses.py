@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around
+from tb_xla_insights.analysis.host.servers import without_requests
 from tb_xla_insights.analysis.host.templates import annotation_name
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
@@ -92,9 +93,19 @@ def find_pauses(trace: Trace) -> list[Pause]:
         start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
         pauses.append(Pause(_name(trace, row, start, end), start, end, index))
     return sorted(
-        (pause for pause in pauses if pause.step >= 0 and not _mostly_compiles(trace, pause)),
+        (
+            pause
+            for pause in pauses
+            if pause.step >= 0 and not _mostly_compiles(trace, pause) and not _lacks_requests(trace, pause)
+        ),
         key=lambda pause: pause.start_ps,
     )
+
+
+def _lacks_requests(trace: Trace, pause: Pause) -> bool:
+    """Whether a server has no request for most of a pause."""
+    idle = without_requests(trace).clipped(pause.start_ps, pause.end_ps)
+    return 2 * idle.total_ps > pause.duration_ps
 
 
 def _mostly_compiles(trace: Trace, pause: Pause) -> bool:

@@ -32,8 +32,10 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.host.script_frames import code_within
+from tb_xla_insights.analysis.host.servers import without_requests
 from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS, Sidecars
 from tb_xla_insights.analysis.time.class_times import times_by_class
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 
 __all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_findings"]
@@ -62,6 +64,7 @@ def find_findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> list[Findin
 
 def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
+    facts.ledger.discard_within(CLASSES, without_requests(facts.trace))
     for finder in _FINDERS:
         remaining_before_ps = facts.ledger.remaining_ps.copy()
         taken_before = [*facts.ledger.taken_times]

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, ShownWindow
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
-from tb_xla_insights.analysis.host.servers import is_server
+from tb_xla_insights.analysis.host.servers import is_server, without_requests
 from tb_xla_insights.analysis.idle.in_steps import device_time, devices_with_work
 from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
@@ -211,9 +211,9 @@ class Facts:
     ) -> Fix:
         """The fix that removes host time of some classes, or moves it to another thread: if it happens once, in the one
         affected step (an index) and between the previous step and it, else everywhere; but not in pauses, which are
-        another finding's, and only `outside` of some intervals, if given."""
-        excluded = pause_times(self.trace)
-        excluded = excluded if outside is None else union_all([excluded, outside])
+        another finding's, not while a server has no request, and only `outside` of some intervals, if given."""
+        left_out = [pause_times(self.trace), without_requests(self.trace), *([outside] if outside else [])]
+        excluded = union_all([times for times in left_out if len(times)])
         windows = span_intervals(*self.trace.span_ps) if len(excluded) else None
         if self.frequency_of(steps) == "once":
             (index,) = steps

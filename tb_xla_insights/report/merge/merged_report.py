@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tb_xla_insights.analysis.engines.report import in_order
 from tb_xla_insights.analysis.findings import Findings
 from tb_xla_insights.analysis.propagation.merged import MergedAnnotations
-from tb_xla_insights.columns.merge import MergedTable
+from tb_xla_insights.columns.merge import MergedTable, merged_row
 from tb_xla_insights.columns.shift import shifted
 from tb_xla_insights.device_work import WorkMerger
 from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
@@ -35,6 +35,7 @@ from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.schema.annotations import Propagation
 from tb_xla_insights.schema.feeding import Collective
 from tb_xla_insights.schema.gaps import Gap
+from tb_xla_insights.schema.iterations import Iterations
 from tb_xla_insights.schema.launches import Execution, Launching, Program
 from tb_xla_insights.schema.memory import ProgramMemory
 from tb_xla_insights.text.host_order import natural_key
@@ -217,6 +218,7 @@ class ReportMerger:
             "collectives": self._collectives.rows(order_by="duration_ps"),
             "engines": [row for section in sections for row in section.rows["engines"]],
             "async_ops": in_order(row for section in sections for row in section.rows["async_ops"]),
+            "iterations": _merge_iterations(sections),
             "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
             "propagation": cast("Propagation", self._propagation.row()),
@@ -227,6 +229,12 @@ class ReportMerger:
             "throughput": small_keys.merge_throughput(sections, steps),
         }
         return document, merge_findings(sections)
+
+
+def _merge_iterations(sections: list[HostSection]) -> Iterations | None:
+    """The report's `iterations`; None if no host serves."""
+    rows = [row for section in sections if (row := section.rows["iterations"])]
+    return merged_row(Iterations, rows) if rows else None
 
 
 def _keys_for_comparison(document: HostReport) -> Row:

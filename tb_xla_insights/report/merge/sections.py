@@ -12,7 +12,7 @@ from tb_xla_insights.schema.findings import EvidenceInstants
 
 HOST_KEYS = (
     "session", "environment", "devices", "steps", "step_idle", "early_executions", "compiles",
-    "transfers", "input_pipeline", "engines", "async_ops", "outside_span", "throughput",
+    "transfers", "input_pipeline", "engines", "async_ops", "iterations", "outside_span", "throughput",
 )  # fmt: skip
 """Keys of a host's document whose rows remain rows of that host, or are small."""
 
