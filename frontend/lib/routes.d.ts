@@ -982,7 +982,7 @@ export interface EnginesAnswer {
   of_device: EnginesOfDevice | null;
 }
 
-/** What a device and its engines do in the runs of its main program, the one with most time. */
+/** What a device and its engines do in the runs of its main program, the one with most time of those with asynchronous ops. */
 export interface EnginesOfDevice {
   /** Name of the program. */
   program: string;
@@ -3200,7 +3200,7 @@ export interface ShownRun {
   start_ps: number;
   /** How long it takes. */
   duration_ps: number;
-  /** The device, then its SparseCores. */
+  /** The device, then its first 16 SparseCores. */
   engines: EngineRow[];
   /** The 12 asynchronous ops with most waiting, in order of time, and the others in one row. */
   windows: WindowRow[];

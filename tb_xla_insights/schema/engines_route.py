@@ -91,7 +91,7 @@ class ShownRun(TypedDict):
     duration_ps: int
     """How long it takes."""
     engines: list[EngineRow]
-    """The device, then its SparseCores."""
+    """The device, then its first 16 SparseCores."""
     windows: list[WindowRow]
     """The 12 asynchronous ops with most waiting, in order of time, and the others in one row."""
 
@@ -143,7 +143,8 @@ class WaitRow(TypedDict):
 
 
 class EnginesOfDevice(TypedDict):
-    """What a device and its engines do in the runs of its main program, the one with most time."""
+    """What a device and its engines do in the runs of its main program, the one with most time of those with
+    asynchronous ops."""
 
     program: str
     """Name of the program."""

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MAX_OPS = 12
 """How many ops are shown one by one."""
 
+_MAX_CORES = 16
+"""How many SparseCores are shown; a TPU core has at most four."""
+
 TENSOR_CORE = "TensorCore"
 
 _MIN_SHOWN_SHARE = 0.01
@@ -51,14 +54,18 @@ _MIN_COVER = 0.5
 
 @memoised
 def main_runs(trace: Trace, index: int) -> Int32:
-    """The runs of the program that a device (an index into the trace's devices) spends most time in; indices into
-    Launches.runs."""
+    """The runs of the program that a device (an index into the trace's devices) spends most time in, of those with
+    asynchronous ops, if any has some; indices into Launches.runs."""
     runs = find_launches(trace).runs
     rows = runs.of_device(index)
     if not len(runs.program[rows]):
         return np.zeros(0, np.int32)
     _, program = np.unique(runs.program[rows], return_inverse=True)
     times = np.bincount(program, weights=runs.duration_ps[rows])
+    has_windows = np.zeros(len(times), np.bool_)
+    has_windows[program[np.isin(np.arange(rows.start, rows.stop), find_windows(trace, index).run)]] = True
+    if has_windows.any():
+        times[~has_windows] = -1
     main: Int32 = (np.flatnonzero(program == times.argmax()) + rows.start).astype(np.int32)
     return main
 
@@ -140,7 +147,7 @@ class _ShownRun:
 
     def _core_rows(self) -> Iterator[EngineRow]:
         cores, jobs = find_sparse_cores(self._trace, self._index), find_jobs(self._trace, self._index)
-        for number, core in enumerate(cores):
+        for number, core in enumerate(cores[:_MAX_CORES]):
             left = self._clipped(core.busy)
             busy_ps, computing_ps = left.total_ps, left.within(computing(self._trace, self._index)).total_ps
             pieces: list[EnginePiece] = []
