@@ -68,8 +68,8 @@ def test_the_finding_is_about_the_engine_that_takes_longest_and_mentions_others(
     assert finding.evidence["by_engine_ps"] == {"interconnect": 300 * US, "other": 200 * US}
     assert finding.title == "Time in all-reduce and send without computing"
     assert finding.detail == (
-        "The device waits 0.300\u202fms a step in collectives, 30.0\u202f% of its busy time, above all in all-reduce "
-        "and send; and 20.0\u202f% in asynchronous ops."
+        "The device waits 0.300\u202fms a step in collectives, 30.0\u202f% of its busy time (and 20.0\u202f% in "
+        "asynchronous ops), above all in all-reduce and send."
     )
 
 

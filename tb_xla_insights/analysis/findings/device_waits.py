@@ -56,14 +56,14 @@ def device_waits(facts: Facts) -> Finding | None:
         for engine, ps in waits.by_engine.most_common()
         if engine != waits.engine and ps >= INFO_SHARE * busy_ps
     ]
+    beside = f" (and {join_words(others)})" if others else ""
     return Finding(
         "device_waits",
         waits.title,
         waits.brief,
         sentences(
             f"{facts.core_subject} waits {waits.mean(facts, frequency)} {_WAITS[waits.engine]}, "
-            f"{share(cost / busy_ps)} of its busy time, above all in {join_words(waits.named_ops)}"
-            + (f"; and {join_words(others)}" if others else ""),
+            f"{share(cost / busy_ps)} of its busy time{beside}, above all in {join_words(waits.named_ops)}",
             waits.reason,
         ),
         waits.advice,
