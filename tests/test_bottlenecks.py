@@ -351,3 +351,9 @@ def test_no_advice_on_number_formats_with_user_peaks(shared_traces: Path) -> Non
     findings = {row["id"]: row for row in loaded.report(peaks=(5e11, 2e10))["findings"]}
     assert "16-bit" not in findings[BELOW_ROOFLINE]["advice"]
     assert findings[BELOW_ROOFLINE]["advice"].startswith("Look first at dot.")
+
+
+def test_annotations_that_take_the_same_time_are_counted(shared_traces: Path) -> None:
+    """Six of them take between 16.6 and 16.8 % of the work."""
+    document = session_report(session(real_trace(shared_traces / "engines/hbm_peak")))
+    assert " in 6 annotations alike, such as layer_1/mlp with 16.8" in document["verdict"]["details"]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from tb_xla_insights.analysis.findings.finding import OWN_WORK, first_fitting_title
 from tb_xla_insights.analysis.findings.worth import sort_rows
 from tb_xla_insights.analysis.propagation.path_names import is_unnamed_scope, short_names
-from tb_xla_insights.analysis.thresholds import severity_of
+from tb_xla_insights.analysis.thresholds import INFO_SHARE, severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.repeated_ops import group_name, group_repeated, op_count
 from tb_xla_insights.device_work.roofline import NEAR_ROOF_SHARE, Roof, main_bound, peak_share
@@ -37,6 +37,9 @@ _MIN_STEP_SHARE = 0.1
 _MAX_ANNOTATION_SHARE = 0.9
 """An annotation with a larger share of the time does not locate it: its ops are grouped by category instead. The same
 holds for a category: each of its ops is then a group of its own."""
+
+_MAX_NAMED = 2
+"""The most groups that the verdict names one by one."""
 
 _CLASSES_WITHOUT_WORK = ("wait", "from_device", "unrecorded")
 """Classes of host time that are not known to be the host's own work: a read waits for its value."""
@@ -160,12 +163,17 @@ def with_bottlenecks(document: Document) -> Document:
 
 
 def _work_brief(groups: Sequence[OpGroup]) -> str:
-    """`the device's own work, above all mlp with 36.4 % of the step and attention with 20.1 %`."""
+    """`the device's own work, above all mlp with 36.4 % of the step and attention with 20.1 %`; if more take as long,
+    `the device's own work, in 6 annotations alike, such as mlp with 16.7 % of the step`."""
     first, *others = groups
+    alike = sum(group.step_share >= (1 - INFO_SHARE) * first.step_share for group in groups)
+    if alike > _MAX_NAMED:
+        noun = "annotations" if first.path else "ops"
+        return f"{OWN_WORK}, in {alike} {noun} alike, such as {first.located_name} with {first.share_text}"
     names = [f"{first.located_name} with {first.share_text}"]
     names += [
         f"{group.located_name} with {share(group.step_share)}"
-        for group in others[:1]
+        for group in others[: _MAX_NAMED - 1]
         if group.step_share >= _MIN_STEP_SHARE
     ]
     return f"{OWN_WORK}, above all {join_words(names)}"
