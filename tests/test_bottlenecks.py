@@ -87,7 +87,7 @@ def report(*rows: dict[str, Any], framework: str = "jax", host_work_ps: int = 1_
     document: dict[str, Any] = {
         "steps": [step], "diagnostics": [], "findings": [bound], "environment": {"framework": framework},
         "mistakes": dict.fromkeys(("step_ps", "usual_step_ps", "step_if_fixed_ps"), 1_000_000),
-        "outside_span": None, "executions": [], "gaps": {"by_class_ps": {}},
+        "outside_span": None, "iterations": None, "executions": [], "gaps": {"by_class_ps": {}},
         "devices": [
             {"kind": "tpu", "span_ps": 100, "busy_ps": 98, "stall_ps": 0, "idle_ps": 2, "modules": 9, "ops": 9},
         ],

@@ -72,6 +72,7 @@ def report_with(*findings: dict[str, Any], **fields: Any) -> dict[str, Any]:
         },
         "environment": {"framework": "torch_xla"},
         "outside_span": None,
+        "iterations": None,
         "step_idle": {"work_ps": None, "step_ps": None, "idle_ps": None, "by_class_ps": None},
         "compiles": [],
         "session": {"hosts": [{"name": "a"}]},
