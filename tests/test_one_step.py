@@ -112,7 +112,7 @@ def test_without_steps_it_is_a_second() -> None:
     assert (step["per"], step["now_ps"], step["once_ps"], step["rungs"]) == ("second", 10**12, 0, [])
     assert parts_of(step) == {
         "computing": (300_000, 0),
-        "waiting in copy-done": (300_000, 0),
+        "waiting in copy": (300_000, 0),
         "in gaps under 10 µs": (400_000, 0),
     }
 
