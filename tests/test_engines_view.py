@@ -177,6 +177,12 @@ def test_ops_are_hidden_as_in_the_simulation(shared_traces: Path) -> None:
     }
 
 
+def test_the_shown_run_has_asynchronous_ops(shared_traces: Path) -> None:
+    """In two of its eight runs, the start or the done op is missing."""
+    [row] = of_device(real_trace(shared_traces / "engines/no_async_line"))["shown"]["windows"]
+    assert row["op"] == "all-gather.1"
+
+
 def test_hundreds_of_ops_need_little_space(shared_traces: Path) -> None:
     """A step of a language model with 784 prefetches."""
     client = tensorboard("--logdir", str(shared_traces / "tpu/vllm_qwen3_step"))

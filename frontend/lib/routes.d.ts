@@ -3194,7 +3194,7 @@ export interface ShownHosts {
   total: number;
 }
 
-/** One run of the device's main program, that of median duration, engine by engine. */
+/** The run of median duration of the device's main program, of those with asynchronous ops, engine by engine. */
 export interface ShownRun {
   /** When it begins. */
   start_ps: number;

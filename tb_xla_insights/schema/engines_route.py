@@ -84,7 +84,7 @@ class WindowRow(TypedDict):
 
 
 class ShownRun(TypedDict):
-    """One run of the device's main program, that of median duration, engine by engine."""
+    """The run of median duration of the device's main program, of those with asynchronous ops, engine by engine."""
 
     start_ps: int
     """When it begins."""

@@ -87,8 +87,10 @@ def busy_computing(trace: Trace, index: int) -> Intervals:
 
 @memoised
 def shown_run(trace: Trace, index: int) -> ShownRun:
-    """The run of median duration of a device's main program (`main_runs`)."""
+    """The run of median duration of a device's main program (`main_runs`), of those with asynchronous ops."""
     runs, main = find_launches(trace).runs, main_runs(trace, index)
+    with_windows = main[np.isin(main, find_windows(trace, index).run)]
+    main = with_windows if len(with_windows) else main
     run = int(main[np.argsort(runs.duration_ps[main], kind="stable")[(len(main) - 1) // 2]])
     return _ShownRun(trace, index, run).document()
 
