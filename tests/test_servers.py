@@ -54,6 +54,12 @@ def test_iterations_that_wait_for_their_tokens_are_to_be_scheduled_ahead(
     assert findings["sync_every_step"]["advice"].startswith("Schedule and launch the next iteration before")
 
 
+def test_sentences_name_iterations_without_their_numbers(shared_traces: Path) -> None:
+    assert report_of(shared_traces / "serving/sync")["verdict"]["headline"].endswith(
+        "the script, in execute_model."
+    )
+
+
 def test_a_server_that_is_ahead_needs_no_change(shared_traces: Path) -> None:
     findings = {row["id"]: row for row in report_of(shared_traces / "serving/async")["findings"]}
     assert findings["sync_every_step"]["advice"].startswith("Tokens are read after the next launch already")

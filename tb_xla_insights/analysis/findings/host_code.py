@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.findings.host_phases import compiled_phases
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import ScriptCode, code_within
-from tb_xla_insights.analysis.host.templates import annotation_name
+from tb_xla_insights.analysis.host.templates import spoken_name
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MAX_GAIN_SPREAD
@@ -119,7 +119,7 @@ def _annotations_within(trace: Trace, times: Intervals) -> list[_Place]:
     times_ps: Counter[tuple[str, bool]] = Counter()
     for row, ps in zip(annotation.tolist(), own_ps[inside].tolist(), strict=True):
         if row >= 0:
-            times_ps[annotation_name(trace, row), row in with_phases] += ps
+            times_ps[spoken_name(trace, row), row in with_phases] += ps
     places = [_Place(name, ps, has_phases) for (name, has_phases), ps in times_ps.items()]
     return sorted(places, key=lambda place: (-place.own_ps, place.name))
 

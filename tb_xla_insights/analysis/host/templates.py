@@ -26,6 +26,12 @@ def annotation_name(trace: Trace, row: int) -> str:
     return annotation_names(trace).get(text) or without_encoded_stats(trace.strings[text])
 
 
+def spoken_name(trace: Trace, row: int) -> str:
+    """The name of an annotation in sentences: of a template what is before its colon, if it has one."""
+    name = annotation_name(trace, row)
+    return name.partition(":")[0] if "{}" in name else name
+
+
 @memoised
 def annotation_names(trace: Trace) -> dict[int, str]:
     """The names of the user's annotations, by the index of their texts in the trace's strings: the text itself, or its
