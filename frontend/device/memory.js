@@ -27,8 +27,6 @@ const KINDS = /** @type {[key: Kind, name: string, texture: string][]} */ ([
   ['bytes', 'activations', 'values'],
   ['gradient_bytes', 'gradients', 'gradients-of'],
 ]);
-/** Narrower parts of the bar have no label. */
-const MIN_LABEL_SHARE = 0.07;
 /** Smaller areas of the picture, as shares of its width and height, have no text; narrow ones do not name the part. */
 const [MIN_TEXT_WIDTH, MIN_TEXT_HEIGHT, MIN_KIND_WIDTH] = [0.06, 0.16, 0.14];
 /** Smaller shares of the peak are not drawn. */
@@ -276,7 +274,7 @@ function peakCard(row, tree) {
       const size = total(roots, key);
       return size > 0 && h('span', {
         class: `part ${texture}`, style: { flex: `${size} 1 0` }, title: `${kind}: ${plural(size, 'byte')}`,
-      }, size / axis > MIN_LABEL_SHARE && h('b', null, `${kind} ${bytes(size)}`));
+      }, h('b', null, `${kind} ${bytes(size)}`));
     }));
   const power = Math.floor(Math.log10(Math.max(1, axis)) / 3) * 3;
   return card(

@@ -113,7 +113,7 @@ function opsCard(title, items, app, note) {
         definedColumn(TABLES.collectives.op, {
           cell: ({ op, summed_ops }) =>
             op
-              ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` }))
+              ? link(cutMiddle(op, hasKinds ? 24 : 36), () => app.open({ v: 'timeline', q: `name:${op}` }))
               : `${count(summed_ops)} more`,
         }),
         ...(hasKinds ? [definedColumn(TABLES.collectives.kind)] : []),

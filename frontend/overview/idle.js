@@ -36,7 +36,7 @@ export function idleCard(allDevices, times, { step_idle, gap_causes, counts, ste
   const devices = app.selectedDevices(allDevices);
   if (!devices.length) return card('Idle time by cause', {}, h('p', null, NO_SELECTED_DEVICE));
   const items = idleParts(app.selectedDevices(times));
-  const basis = `${step_idle.steps ? 'per step and core' : 'per core, first to last run'}` +
+  const basis = `${step_idle.steps ? 'per core, mean of all steps' : 'per core, first to last run'}` +
     `${devices.length < allDevices.length ? `, ${coreCountText(allDevices.length, devices.length)}` : ''}`;
   if (!items.length) {
     const text = `No core is idle ${step_idle.steps ? 'in a whole step' : 'between its first and its last run'}.`;

@@ -14,8 +14,6 @@ import { roundParts } from '../lib/rounded-parts.js';
 /** @typedef {OneStep['rungs'][number]} Rung */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** Narrower parts of the bar have no label, and those of what happened once, whose colours are pale, have none. */
-const MIN_LABEL_SHARE = 0.07;
 /** Times of the sum are multiples of this share of their unit. */
 const SUM_DECIMALS = 1;
 
@@ -132,7 +130,8 @@ function partsBar(parts, key, from_ps, axis_ps) {
           style: { ...fillColors(color), flex: `${part[key]} 1 0` },
           title: `${part.label} ${timeText(part[key])}, ${share(part[key] / total(parts, 'ps'))}`,
         },
-        key === 'ps' && part.ps / axis_ps > MIN_LABEL_SHARE && part.label,
+        // What happened once has pale colours and no label.
+        key === 'ps' && h('b', null, part.label),
       );
     }),
   );
