@@ -20,6 +20,7 @@ from tb_xla_insights.analysis.engines.windows import find_windows
 from tb_xla_insights.trace.model import Trace
 
 RUN = ("jit_f(1)", 0, 100)
+JOB = {"tc_offload_start_id": 7, "offload_execution_index": 1}
 NO_IDS: Mapping[str, int] = {}
 Op = tuple[Any, ...]
 
@@ -169,6 +170,12 @@ def test_jobs_are_found_by_ids_then_by_flow_then_by_name_and_order() -> None:
     assert (outside["join"], outside["wait_own_ps"]) == ("none", None)
 
 
+def test_of_several_ways_the_least_certain_one_is_told() -> None:
+    ops = (start(1, 10, stats=JOB), done(1, 20, 20), start(1, 50), done(1, 60, 20))
+    jobs = sparse_core(("async_gather.1", 15, 20, JOB), ("async_gather.1", 55, 20))
+    assert (row(core(*ops), jobs)["count"], row(core(*ops), jobs)["join"]) == (2, "order")
+
+
 def test_ids_that_repeat_join_nothing() -> None:
     ids = {"tc_offload_start_id": 7, "offload_execution_index": 1}
     jobs = sparse_core(("x", 15, 5, ids), ("y", 30, 5, ids))
@@ -185,7 +192,6 @@ def test_a_sparse_core_of_another_chip_is_not_this_ones() -> None:
 
 
 BEFORE = ("fusion.7", 0, 20)
-JOB = {"tc_offload_start_id": 7, "offload_execution_index": 1}
 
 
 @pytest.mark.parametrize(

@@ -3705,7 +3705,7 @@ export interface WaitRow {
   /** What to do; empty if the device hardly waits. */
   advice: string;
   /** How its SparseCore's jobs were found. */
-  join: "none" | "id" | "flow" | "order";
+  join: "none" | "order" | "flow" | "id";
   /** Its longest wait; `null` for further ops. */
   longest: LongestWait | null;
 }

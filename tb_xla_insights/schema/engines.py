@@ -15,8 +15,9 @@ network between slices, or something else, such as a copy within the chip."""
 WaitsByEngine = dict[Engine, int]
 """Times in ps by engine, without zeros."""
 
-Join = Literal["none", "id", "flow", "order"]
-"""How a SparseCore's job was found to be an op's: by the ids that both record, by a flow, by name and order in time."""
+Join = Literal["none", "order", "flow", "id"]
+"""How a SparseCore's job was found to be an op's, the most certain way last: by name and order in time, by a flow, by
+the ids that both record."""
 
 WaitCause = Literal["bottleneck", "order", "late", "dependent", "peer", "not_traced"]
 """Why a device waits for an op: the SparseCore has too much to do, or ran other jobs first; the op could

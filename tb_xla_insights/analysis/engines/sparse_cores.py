@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import Trace
 
 JOINS: tuple[Join, ...] = get_args(Join)
 
-_NONE, _BY_ID, _BY_FLOW, _BY_ORDER = range(4)
+_NONE, _BY_ORDER, _BY_FLOW, _BY_ID = range(len(JOINS))
 
 _PLANE = re.compile(r"(?P<core>/device:TPU:\d+) (?P<name>SparseCore (?:\w+ )?(?P<number>\d{1,9}))", re.ASCII)
 _JOBS, _OPS = "Sparse Core Modules", "Sparse Core Ops"
