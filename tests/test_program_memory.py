@@ -294,7 +294,7 @@ class TestSimulatedTpu:
 def test_real_captures_have_the_bytes_of_the_stock_memory_viewer(
     shared_traces: Path, capture: str, program_name: str, peak_bytes: int, total_bytes: int
 ) -> None:
-    """Measured with XProf 2.24.2. Without a heap trace it shows the least as the peak."""
+    """Measured with xprof 2.24.2. Without a heap trace it shows the least as the peak."""
     rows = {row["program"]: row for row in memory_report(real_trace(shared_traces / capture))}
     row = rows[program_name]
     assert (row["peak_bytes"], row["total_bytes"]) == (peak_bytes, total_bytes)

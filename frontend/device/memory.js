@@ -82,7 +82,7 @@ export function memorySection(app, sectionSwitch) {
     filters.append(
       labelledSelect('program', programs.map(({ program: name }) => name), row.program, request, 'memory-program'),
       h('span', { class: 'grow' }),
-      h('span', { class: 'small secondary' }, 'of one device, as in XProf’s memory viewer'),
+      h('span', { class: 'small secondary' }, 'of one device, as in xprof’s memory viewer'),
     );
     const programsList = programsCard(programs, row.program, request, tree.length ? '' : 'across');
     fill(

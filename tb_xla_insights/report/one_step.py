@@ -17,6 +17,7 @@ from tb_xla_insights.report.finding_text import finding_groups, is_certain, step
 from tb_xla_insights.text.units import PS_PER, reduction_text, rounded_parts
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.engines import Engine
     from tb_xla_insights.schema.overview_route import OneStep, Rung, RungKind, StepPart, StepPartKind
 
 Row = Mapping[str, Any]
@@ -36,7 +37,9 @@ class _Key(NamedTuple):
     name: str = ""
 
 
-_SPARSE_CORE = "SparseCore"
+_AWAITED: Mapping[Engine, str] = {"sparse_core": "the SparseCore", "host_memory": "host memory"}
+"""The engines that a part of the step names; of others it names what the op does."""
+
 _COMPUTING, _SHORT_GAPS = _Key("computing"), _Key("short_gaps")
 
 Times = Mapping[_Key, int]
@@ -109,7 +112,7 @@ def _label(key: _Key) -> str:
         case "late":
             return f"waiting for late {key.name}"
         case "wait":
-            return f"waiting {'for the' if key.name == _SPARSE_CORE else 'in'} {key.name}"
+            return f"waiting {'for' if key.name in _AWAITED.values() else 'in'} {key.name}"
         case "idle":
             return label(key.name)
         case "short_gaps":
@@ -146,8 +149,8 @@ def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
 
 
 def _awaited(stall: Row) -> str:
-    """What an op that only waits waits for: the SparseCore, else what the op does."""
-    return _SPARSE_CORE if stall["engine"] == "sparse_core" else kind_of(stall["op"])
+    """What an op that only waits waits for: an engine, else what the op does."""
+    return _AWAITED.get(stall["engine"]) or kind_of(stall["op"])
 
 
 def _late(report: Row) -> _Key:

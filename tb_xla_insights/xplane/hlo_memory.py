@@ -2,7 +2,7 @@
 
 Of memory space 0, the device's main memory, allocations that last for the whole program (parameters, constants,
 outputs) always count; all others hold buffers that come and go, in the order of the compiler's heap trace. The sums are
-those of XProf's memory viewer. (docs/definitions.md, "Memory at the peak")
+those of xprof's memory viewer. (docs/definitions.md, "Memory at the peak")
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAIN_MEMORY = 0
 
 class LiveBuffer(NamedTuple):
     """A buffer that is alive at the peak: the instruction whose value it holds (empty: unknown), its bytes, how many of
-    them are padding (0 for allocations that last, as in XProf), and whether it is a parameter of the program."""
+    them are padding (0 for allocations that last, as in xprof), and whether it is a parameter of the program."""
 
     instruction: str
     bytes: int
