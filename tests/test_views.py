@@ -213,6 +213,7 @@ def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionView) -
     assert views.counts(case_study) == {
         "gaps": report["gaps"]["count"],
         "executions": len(execution_views.executions(case_study)["executions"]),
+        "async_ops": len(report["async_ops"]),
         "compiles": sum(not row["warm_up"] for row in compiles),
         "lost": sum(row["lost"] is not None for row in report["annotations"]),
     }

@@ -48,7 +48,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
 def _while_serving(report: Row) -> str:
     """How much the devices work while a server has requests; empty if it always has some."""
     time, idle_ps = device_time(report), no_requests_ps(report)
-    if idle_ps < OUTSIDE_SPAN_SHARE * time.span_ps:
+    if not idle_ps or idle_ps < OUTSIDE_SPAN_SHARE * time.span_ps:
         return ""
     without = rounded_share(idle_ps / time.span_ps)
     serving = rounded_share(time.works_ps / (time.span_ps - idle_ps))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-_MAX_COUNTED_ENTRIES = 100
-"""Containers with more entries are estimated from a sample."""
+_MAX_COUNTED_ENTRIES = 500
+"""Containers with more entries are estimated from a sample. The cached results of a trace are fewer, and too different
+for that."""
 _SAMPLES = 25
 _PACKAGE = __name__.partition(".")[0]
 
