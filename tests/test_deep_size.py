@@ -22,8 +22,8 @@ from tb_xla_insights.system.deep_size import deep_size
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 NAME = "2026_11_21_00_03_56"
-VIEWS = ("overview", "gaps", "executions", "compiles", "propagation", "scopes", "device", "engines", "hosts", "window",
-         "timeline", "table", "search")  # fmt: skip
+VIEWS = ("overview", "gaps", "executions", "compiles", "propagation", "scopes", "device", "engines", "iterations",
+         "hosts", "window", "timeline", "table", "search")  # fmt: skip
 
 
 def test_arrays_count_once_and_as_a_whole() -> None:

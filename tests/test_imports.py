@@ -51,6 +51,7 @@ ANALYSES = [
     "propagation",
     "window",
     "delays",
+    "iterations",
     "engines",
     "compiles",
     "steps",

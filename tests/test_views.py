@@ -214,6 +214,7 @@ def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionView) -
         "gaps": report["gaps"]["count"],
         "executions": len(execution_views.executions(case_study)["executions"]),
         "async_ops": len(report["async_ops"]),
+        "iterations": 0,
         "compiles": sum(not row["warm_up"] for row in compiles),
         "lost": sum(row["lost"] is not None for row in report["annotations"]),
     }

@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type BatchKind = "decode" | "speculative" | "mixed" | "prefill" | "with_prefill" | "iteration";
+
 export type BetterDirection = "lower" | "higher";
 
 export type BoundBy = "compute" | "memory" | "link" | "wait" | "neither" | "unknown" | "mixed";
@@ -42,6 +44,8 @@ export type NeededTableKind = "idle" | "host" | "waits" | "work" | "hosts";
 
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
+export type Part = "no_requests" | "schedule" | "build" | "to_device" | "launch" | "wait" | "results" | "compile" | "other" | "unrecorded";
+
 export type Presence = "both" | "only_a" | "only_b" | "changed";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
@@ -49,6 +53,8 @@ export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error
 export type RungKind = "fixed" | "pace" | "own";
 
 export type Runtime = "xrt" | "pjrt" | "unknown";
+
+export type SchedulingKind = "sync" | "ahead" | "drained";
 
 export type Severity = "critical" | "warning" | "info";
 
@@ -1878,6 +1884,78 @@ export interface InputPipeline {
   late_hosts: string[];
 }
 
+/** Iterations in order of time, a value per iteration. */
+export interface IterationColumns {
+  /** When each begins. */
+  start_ps: number[];
+  /** Time until the next one begins. */
+  wall_ps: number[];
+  /** Time in which a device works, the mean of the host's devices. */
+  device_ps: number[];
+  /** What its batch consists of. */
+  kind: BatchKind[];
+  /** Name of its annotation, with numbers. */
+  name: string[];
+  /** Its host. */
+  host: string[];
+}
+
+/** `data/iterations`: the loop of a server that decodes. */
+export interface IterationsAnswer {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** What the device waits for in a sentence; empty if no host serves. */
+  headline: string;
+  /** How much the devices work while there are requests; empty if there always are. */
+  details: string;
+  /** How far the server schedules ahead; `null` if that is not known. */
+  scheduling: Scheduling | null;
+  /** `null` if the server always has requests. */
+  requests: Requests | null;
+  /** The iterations by kind, the most frequent first. */
+  kinds: KindRow[];
+  /** Index of the kind in which devices wait longest for the server's work; `null` without kinds. */
+  main: number | null;
+  /** Number of iterations. */
+  count: number;
+  /** The first 2,000 of them. */
+  iterations: IterationColumns;
+  /** Names that stand for at least two, the most frequent first; at most ten. */
+  templates: Template[];
+}
+
+/** Iterations of one kind. */
+export interface KindRow {
+  /** What their batches consist of. */
+  kind: BatchKind;
+  /** Name of the annotation that marks them, with `{}` in place of numbers. */
+  template: string;
+  /** Number of iterations. */
+  count: number;
+  /** The numbers in their names, by the word after each, without one that only counts iterations. */
+  slots: Record<string, SlotRange>;
+  /** Time from the start of one to the start of the next. */
+  wall_ps: WallTime;
+  /** Time in which a device works. */
+  device_ps: number;
+  /** Time in which it does not. */
+  bubble_ps: number;
+  /** The same by what the server's thread does meanwhile. */
+  bubble_by_part_ps: Partial<Record<Part, number>>;
+  /** What that thread does while the device works. */
+  hidden_by_part_ps: Partial<Record<Part, number>>;
+  /** How often an iteration usually reads from the device; reads between which nothing is launched are one. */
+  round_trips: number;
+  /** How many transfers to the device an iteration usually makes. */
+  arrays_sent: number;
+  /** How many programs an iteration usually launches. */
+  programs: number;
+  /** Their parts, in the order of the loop. */
+  parts: PartRow[];
+  /** The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead. */
+  host_ps: number;
+}
+
 /** The slices of one lane of a row as columns, by start. Neighbours below 2 px are merged. */
 export interface LaneSlices {
   /** Starts in picoseconds: each is the difference from the one before, the first one from the window's start. */
@@ -2648,6 +2726,16 @@ export interface Parameter {
   after: string | null;
 }
 
+/** A part of an iteration, the mean of one kind. */
+export interface PartRow {
+  /** What the server's thread does. */
+  part: Part;
+  /** Time in which the device waits meanwhile. */
+  exposed_ps: number;
+  /** Time in which it works meanwhile. */
+  hidden_ps: number;
+}
+
 /** How many hosts were read, and how many the views cover. */
 export interface PartialCounts {
   /** Number of hosts that were read. */
@@ -2870,6 +2958,16 @@ export interface PropagationStep {
   duration_ps: number;
 }
 
+/** The time in which a server has no request. */
+export interface Requests {
+  /** Its share of the devices' time. */
+  share: number;
+  /** The share of the devices' time in which they compute. */
+  works: number;
+  /** The same share of the rest of their time. */
+  works_while_serving: number;
+}
+
 /** Ops of one annotation and bound that are not listed. */
 export interface RestOps {
   /** Index into `paths`; -1: no annotation. */
@@ -2946,6 +3044,8 @@ export interface Routes {
   gap: GapAnswer;
   /** What the host launches. */
   executions: Executions;
+  /** The loop of a server that decodes. */
+  iterations: IterationsAnswer;
   /** What fills the memory of a device at the peak of a program. */
   memory: MemoryAnswer;
   /** Compilations, and the graphs by step. */
@@ -3034,6 +3134,16 @@ export interface Saving {
   now_ps: number;
   /** Overhead then. */
   then_ps: number;
+}
+
+/** How far a server schedules ahead of the device. */
+export interface Scheduling {
+  /** `sync`: nothing is in flight at the start of nine in ten iterations; `ahead`: of at most one in ten. */
+  kind: SchedulingKind;
+  /** The usual number of iterations in flight at the start of one; `null` if `sync`. */
+  ahead_by: number | null;
+  /** Share of the iterations at whose start nothing is in flight. */
+  share: number;
 }
 
 /** `data/search`: the events and the scopes of device ops whose name contains a text. */
@@ -3204,6 +3314,16 @@ export interface ShownRun {
   engines: EngineRow[];
   /** The 12 asynchronous ops with most waiting, in order of time, and the others in one row. */
   windows: WindowRow[];
+}
+
+/** The values of a number in the names of iterations. */
+export interface SlotRange {
+  /** The smallest. */
+  min: number;
+  /** The median, of two in the middle the lower one. */
+  median: number;
+  /** The largest. */
+  max: number;
 }
 
 /** Device time of one line of Python in one annotation. */
@@ -3478,6 +3598,18 @@ export interface Sums {
   overhead_ps: number;
 }
 
+/** Annotations whose names differ only in numbers. */
+export interface Template {
+  /** The name, with `{}` in place of numbers. */
+  name: string;
+  /** Number of annotations. */
+  count: number;
+  /** Number of different names. */
+  texts: number;
+  /** The numbers in the different names, by the word after each; `#` without one. */
+  slots: Record<string, SlotRange>;
+}
+
 /** A time in both sessions, and the result of the significance test for the difference. */
 export interface TestedTimePair {
   /** In A; `null` if there is none. */
@@ -3676,6 +3808,8 @@ export interface ViewCounts {
   lost: number;
   /** Number of asynchronous ops, on each device. */
   async_ops: number;
+  /** Number of iterations of a server. */
+  iterations: number;
 }
 
 /** What a device waits for in the runs of its main program; times are sums over the runs. */
@@ -3732,6 +3866,16 @@ export interface Waits {
   last_host: number[];
   /** The op, as an index into `names`. */
   name: number[];
+}
+
+/** Durations of iterations. */
+export interface WallTime {
+  /** The mean in ps, rounded down. */
+  mean: number;
+  /** In ps, that of an iteration than which half of the others are not longer. */
+  p50: number;
+  /** In ps, that of an iteration than which 99 % of the others are not longer. */
+  p99: number;
 }
 
 /** What happens between two instants. */

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, host_activities, host_clause
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
+from tb_xla_insights.report.iterations_text import iterations_headline
 from tb_xla_insights.report.outside_text import is_the_story, outside_clause, outside_text
+from tb_xla_insights.report.subject import subject_of
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time, explained_ps, no_requests_ps
 from tb_xla_insights.text.english import upper_first
-from tb_xla_insights.text.units import brief_time, count, part_text, rounded_share
+from tb_xla_insights.text.units import brief_time, part_text, rounded_share
 
 Row = Mapping[str, Any]
 
@@ -32,47 +34,29 @@ _MIN_HOST_SHARE = 1 / 3
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d.,\N{NARROW NO-BREAK SPACE}]*")
 """A number, not a digit in a name such as `t1v-n-7f-w-5`."""
 
-_NAMES = {
-    "tpu": ("TPU core", "TPU cores"),
-    "gpu": ("GPU", "GPUs"),
-    "cpu": ("CPU (as XLA device)", "CPU devices"),
-}
-"""Singular and plural, by the devices' `kind`."""
-
-
-class Subject(NamedTuple):
-    """The devices as the subject of a clause: `the 8 TPU cores` or, without the number, `the TPU cores`."""
-
-    name: str
-    name_without_number: str
-    pronoun: str
-    is_plural: bool
-
-    def verb(self, plural_form: str) -> str:
-        """`work` or `works`."""
-        return plural_form if self.is_plural else f"{plural_form}s"
-
-
-def subject_of(devices: Sequence[Row]) -> Subject:
-    kinds = {device["kind"] for device in devices}
-    singular, plural = _NAMES.get(kinds.pop() if len(kinds) == 1 else "", ("device", "devices"))
-    if len(devices) == 1:
-        return Subject(f"the {singular}", f"the {singular}", "it", False)
-    return Subject(f"the {count(len(devices))} {plural}", f"the {plural}", "they", True)
-
 
 def headline(report: Row, named: NamedFindings) -> str:
     """`The 8 TPU cores work 60 % of the time; mostly they wait for the host, which builds the graph.` The most telling
     version that has at most MAX_LENGTH characters and MAX_NUMBERS numbers."""
     if not report["devices"]:
         return _without_devices(report)
-    return outside_text(report) if is_the_story(report) else device_sentence(report, named)
+    if is_the_story(report):
+        return outside_text(report)
+    is_serial = named.fix is not None and named.fix["id"] == "serial_iterations"
+    if is_serial and not _gets_no_requests(report):
+        return iterations_headline(report)
+    return device_sentence(report, named)
 
 
 def device_sentence(report: Row, named: NamedFindings) -> str:
     """What the headline says about devices that worked."""
     versions = [*_Sentence(report, named).versions()]
     return next((version for version in versions if fits(version)), versions[-1])
+
+
+def _gets_no_requests(report: Row) -> bool:
+    """Whether devices idle mostly because a server has no request."""
+    return 0 < _MOST * device_time(report).waits_ps <= no_requests_ps(report)
 
 
 def fits(sentence: str) -> bool:
@@ -127,7 +111,7 @@ class _Sentence:
             return ", too briefly to tell more", ""
         if self._nothing_stands_out:
             return ", and nothing stands out", ""
-        if waits_ps and no_requests_ps(self._report) >= _MOST * waits_ps:
+        if _gets_no_requests(self._report):
             clause = f"; mostly {pronoun} {self._subject.verb('get')} no request to work on"
             return clause, clause
         wait = f"{pronoun} {self._subject.verb('wait')}"

@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import Findings, explained_findings
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.in_steps import step_idle_report
-from tb_xla_insights.analysis.idle.no_requests import iterations_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
+from tb_xla_insights.analysis.iterations.report import iterations_report
 from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, scoped_ops
 from tb_xla_insights.analysis.propagation.memory import memory_report

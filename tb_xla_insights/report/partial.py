@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.report.headline import subject_of
+from tb_xla_insights.report.subject import subject_of
 from tb_xla_insights.report.verdict import verdict_of
 from tb_xla_insights.report.verdict_findings import NamedFindings, device_time
 from tb_xla_insights.text.english import plural

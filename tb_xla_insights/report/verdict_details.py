@@ -10,16 +10,14 @@ from tb_xla_insights.analysis.findings.data import loading_advice
 from tb_xla_insights.analysis.findings.finding import NO_FAULT, OWN_WORK
 from tb_xla_insights.analysis.findings.worth import RECOMPILATIONS
 from tb_xla_insights.analysis.frameworks import WORDS
-from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, main_host_time, why_host_unknown
+from tb_xla_insights.report.iterations_text import while_serving
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import (
     NamedFindings,
     computes_most_of_the_step,
-    device_time,
-    no_requests_ps,
 )
 from tb_xla_insights.text.english import plural
 from tb_xla_insights.text.units import brief_time, rounded_share, time_text
@@ -32,7 +30,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
     if not report["devices"]:
         return _without_devices(report)
     sentences = [
-        _while_serving(report),
+        while_serving(report),
         f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
         *(
             f"{_pace_subject(pace, report, named, headline)}{_pace_effect(pace, report, named)}."
@@ -43,16 +41,6 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
         *_limitations(report, named),
     ]
     return " ".join(filter(None, sentences))
-
-
-def _while_serving(report: Row) -> str:
-    """How much the devices work while a server has requests; empty if it always has some."""
-    time, idle_ps = device_time(report), no_requests_ps(report)
-    if not idle_ps or idle_ps < OUTSIDE_SPAN_SHARE * time.span_ps:
-        return ""
-    without = rounded_share(idle_ps / time.span_ps)
-    serving = rounded_share(time.works_ps / (time.span_ps - idle_ps))
-    return f"No request is there for {without} of the time; in the rest, {serving} is work."
 
 
 def _without_devices(report: Row) -> str:

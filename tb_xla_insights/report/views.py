@@ -157,6 +157,9 @@ def counts(session: SessionView) -> ViewCounts:
         "compiles": sum(not row["warm_up"] for row in report["compiles"]),
         "lost": sum(row["lost"] is not None for row in report["annotations"]),
         "async_ops": len(report["async_ops"]),
+        "iterations": sum(row["count"] for row in report["iterations"]["kinds"])
+        if report["iterations"]
+        else 0,
     }
 
 

@@ -73,6 +73,7 @@ class Handlers:
             "gaps": self.gaps,
             "gap": self.gap,
             "executions": self.executions,
+            "iterations": self.iterations,
             "memory": self.memory,
             "compiles": self.compiles,
             "compare": self.compare,
@@ -179,6 +180,11 @@ class Handlers:
             return execution_views.executions(session, step, None if devices is None else frozenset(devices))
 
         return self._report_view(arguments, view, devices or [], step, use_default=step is None)
+
+    def iterations(self, arguments: Arguments) -> dict[str, Any]:
+        from tb_xla_insights.report.iterations_view import iterations
+
+        return self._report_view(arguments, iterations)
 
     def memory(self, arguments: Arguments) -> dict[str, Any]:
         """What fills the memory of a device at the peak of `program`, by default of the one with the highest peak."""

@@ -36,6 +36,8 @@ class ViewCounts(TypedDict):
     """Number of annotations whose names no op on a device carries."""
     async_ops: int
     """Number of asynchronous ops, on each device."""
+    iterations: int
+    """Number of iterations of a server."""
 
 
 class Counts(PartialAnswer):

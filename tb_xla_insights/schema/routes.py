@@ -12,6 +12,7 @@ from tb_xla_insights.schema.engines_route import EnginesAnswer
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
 from tb_xla_insights.schema.hosts_route import HostsAnswer, HostsInSteps, HostSteps
+from tb_xla_insights.schema.iterations_route import IterationsAnswer
 from tb_xla_insights.schema.memory_route import MemoryAnswer
 from tb_xla_insights.schema.overview_route import Overview
 from tb_xla_insights.schema.propagation_route import PropagationAnswer
@@ -82,6 +83,8 @@ class Routes(TypedDict):
     """One gap, and why it ended."""
     executions: Executions
     """What the host launches."""
+    iterations: IterationsAnswer
+    """The loop of a server that decodes."""
     memory: MemoryAnswer
     """What fills the memory of a device at the peak of a program."""
     compiles: Compiles

@@ -13,6 +13,7 @@ from tb_xla_insights.sections import (
     memory,
     overview,
     recorded,
+    serving,
 )
 from tb_xla_insights.sections.blocks import Detail, Row, Section
 
@@ -22,6 +23,7 @@ SECTIONS: tuple[Callable[[Row, Detail], Section | None], ...] = (
     overview.hosts,
     idle_time.idle,
     loading.loading,
+    serving.iterations,
     overview.steps,
     idle_time.patterns,
     idle_time.gaps,

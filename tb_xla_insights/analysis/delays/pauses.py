@@ -11,8 +11,8 @@ import numpy as np
 from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around
-from tb_xla_insights.analysis.host.servers import without_requests
 from tb_xla_insights.analysis.host.templates import annotation_name
+from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.memo import memoised
@@ -104,7 +104,7 @@ def find_pauses(trace: Trace) -> list[Pause]:
 
 def _lacks_requests(trace: Trace, pause: Pause) -> bool:
     """Whether a server has no request for most of a pause."""
-    idle = without_requests(trace).clipped(pause.start_ps, pause.end_ps)
+    idle = no_requests(trace).clipped(pause.start_ps, pause.end_ps)
     return 2 * idle.total_ps > pause.duration_ps
 
 

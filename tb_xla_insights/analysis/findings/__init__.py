@@ -23,6 +23,7 @@ from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.place import place_of
 from tb_xla_insights.analysis.findings.reads import sync_every_step
+from tb_xla_insights.analysis.findings.serving import serial_iterations
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.tracing import tracing_bound
 from tb_xla_insights.analysis.findings.worth import (
@@ -32,7 +33,7 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.host.script_frames import code_within
-from tb_xla_insights.analysis.host.servers import without_requests
+from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.sidecar_contents import NO_SIDECARS, Sidecars
 from tb_xla_insights.analysis.time.class_times import times_by_class
 from tb_xla_insights.catalog.classes import CLASSES
@@ -42,8 +43,9 @@ __all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_fin
 
 _FINDERS = (
     late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,
-    sync_every_step, sync_some_steps, transfer_bound, graph_breaks, many_small_executions, tracing_bound, host_code,
-    dispatch_overhead, host_callback, device_copies, device_waits, annotations_not_propagated,
+    serial_iterations, sync_every_step, sync_some_steps, transfer_bound, graph_breaks, many_small_executions,
+    tracing_bound, host_code, dispatch_overhead, host_callback, device_copies, device_waits,
+    annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: what happened once and those with a known location first, those that take
 the rest of a class last."""
@@ -64,7 +66,7 @@ def find_findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> list[Findin
 
 def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
-    facts.ledger.discard_within(CLASSES, without_requests(facts.trace))
+    facts.ledger.discard_within(CLASSES, no_requests(facts.trace))
     for finder in _FINDERS:
         remaining_before_ps = facts.ledger.remaining_ps.copy()
         taken_before = [*facts.ledger.taken_times]

@@ -13,8 +13,9 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, ShownWindow
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
-from tb_xla_insights.analysis.host.servers import is_server, without_requests
+from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.idle.in_steps import device_time, devices_with_work
+from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
@@ -212,7 +213,7 @@ class Facts:
         """The fix that removes host time of some classes, or moves it to another thread: if it happens once, in the one
         affected step (an index) and between the previous step and it, else everywhere; but not in pauses, which are
         another finding's, not while a server has no request, and only `outside` of some intervals, if given."""
-        left_out = [pause_times(self.trace), without_requests(self.trace), *([outside] if outside else [])]
+        left_out = [pause_times(self.trace), no_requests(self.trace), *([outside] if outside else [])]
         excluded = union_all([times for times in left_out if len(times)])
         windows = span_intervals(*self.trace.span_ps) if len(excluded) else None
         if self.frequency_of(steps) == "once":

@@ -27,6 +27,7 @@ from tb_xla_insights.analysis.findings.locations import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
+from tb_xla_insights.analysis.iterations.scheduling import find_scheduling
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
@@ -43,8 +44,10 @@ _WAIT_NOUNS = "wait for the device", "waits for the device"
 def sync_some_steps(facts: Facts) -> Finding | None:
     """Reads, or calls in which the program waits for the device, in fewer than half of the steps, and before the last
     launch: later ones delay nothing. While the host waits it launches nothing, so the device idles until the next
-    launch. Reads count only if there is no early execution (`early_sync`)."""
+    launch. Reads count only if there is no early execution (`early_sync`), and if the host is no server."""
     trace, ledger = facts.trace, facts.ledger
+    if find_scheduling(trace):
+        return None
     reads, waits = (_delaying_rows(trace, rows) for rows in _occasional_rows(trace))
     has_reads, has_waits = len(reads) > 0, len(waits) > 0
     if not has_reads and not has_waits:

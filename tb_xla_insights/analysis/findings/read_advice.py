@@ -41,8 +41,6 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
         advice.append(
             f"Keep the value on the device: {change} ({instead}), or decide by a value of an earlier step."
         )
-    elif reads and facts.words.is_server:
-        advice.append(_advise_server(facts))
     elif reads and _reads_are_ahead(facts.trace):
         advice.append(
             "Read in another thread, or each value one step later: the device has its next work already, but the read "
@@ -58,18 +56,6 @@ def advise_reading_later(facts: Facts, reads: bool, waits: bool) -> str:
             "what is only logged every tenth step."
         )
     return " ".join(advice)
-
-
-def _advise_server(facts: Facts) -> str:
-    """Advice on reading tokens, which the next iteration needs."""
-    if _reads_are_ahead(facts.trace):
-        return "Tokens are read after the next launch already, so the device has work meanwhile."
-    trips = _round_trips_per_step(facts)
-    at_once = f"Fetch what an iteration reads in {trips} round trips at once. " if trips > 1 else ""
-    return (
-        f"{at_once}Schedule and launch the next iteration before this one's tokens are read (async scheduling, "
-        "overlap): the device fills them in."
-    )
 
 
 def _reads_are_ahead(trace: Trace) -> bool:

@@ -1,5 +1,4 @@
-"""Whether a host serves a language model, so that each iteration of its loop makes the next token of each request; and
-when it has no request to work on."""
+"""Whether a host serves a language model, so that each iteration of its loop makes the next token of each request."""
 
 from __future__ import annotations
 
@@ -9,58 +8,43 @@ import numpy as np
 
 from tb_xla_insights.analysis.host.templates import annotation_names
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.time.intervals import NO_INTERVALS, Intervals, union
+from tb_xla_insights.arrays import Int32
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.nesting import outermost_rows
 
-_ITERATION = re.compile(r"execute_model: \S+ reqs|run_batch$|forward_batch_generation")
-"""Annotations of an iteration in vLLM and sglang-jax."""
+_MARKS = (r"execute_model: \S+ reqs", r"run_batch$", r"forward_batch_generation", r"(prefill|generate)$")
+"""Annotations of an iteration, in vLLM, in two threads of sglang-jax, and in MaxText, which has one per phase."""
 
 _PHASES = {"prefill", "generate"}
-"""Step annotations of MaxText."""
+"""Names that only together show that a host serves."""
 
 
 @memoised
-def is_server(trace: Trace) -> bool:
-    """Whether the capture has the annotations of a server that decodes."""
-    names = set(annotation_names(trace).values())
-    return names >= _PHASES or any(map(_ITERATION.match, names))
-
-
-_LONG = 3
-"""Of the median time from one iteration to the next: how much longer a time without a request is at least."""
-
-_MAX_LOOKED_AT = 200
-"""The most times between iterations whose requests are read from the file, the longest ones."""
-
-
-@memoised
-def without_requests(trace: Trace) -> Intervals:
-    """When a server has no request: between two iterations that have no request in common, if that takes long. Empty
-    if the iterations do not record the ids of their requests. (docs/definitions.md, "No requests")"""
+def iteration_marks(trace: Trace) -> Int32:
+    """The annotations that begin the iterations of a server, those of one thread in order of time; none if the capture
+    has no annotations of a server that decodes."""
     names = annotation_names(trace)
     texts = trace.metadata.name[trace.metadata_index[trace.annotations]]
-    is_iteration = np.array([bool(_ITERATION.match(names[text])) for text in texts.tolist()], np.bool_)
-    rows = trace.annotations[is_iteration]
-    rows = rows[np.argsort(trace.start_ps[rows], kind="stable")]
-    if len(rows) < 2:
-        return NO_INTERVALS
-    begin_ps, end_ps = trace.end_ps[rows[:-1]], trace.start_ps[rows[1:]]
-    between_ps = end_ps - begin_ps
-    longest = np.argsort(-between_ps, kind="stable")[:_MAX_LOOKED_AT]
-    is_long = between_ps[longest] > _LONG * np.median(np.diff(trace.start_ps[rows]))
-    found = [
-        at
-        for at in longest[is_long].tolist()
-        if (before := _requests(trace, int(rows[at])))
-        and (after := _requests(trace, int(rows[at + 1])))
-        and before.isdisjoint(after)
-    ]
-    return union(begin_ps[found], end_ps[found])
+    for pattern in map(re.compile, _MARKS):
+        matching = {text: name for text, name in names.items() if pattern.match(name)}
+        if not matching or len(_PHASES & {*matching.values()}) == 1:
+            continue
+        rows = outermost_rows(trace.parent, trace.annotations[np.isin(texts, [*matching])])
+        lines = trace.lines_of(rows)
+        rows = rows[lines == np.bincount(lines).argmax()]
+        marks: Int32 = rows[np.argsort(trace.start_ps[rows], kind="stable")]
+        return marks
+    return np.zeros(0, np.int32)
 
 
-def _requests(trace: Trace, row: int) -> set[str]:
+def is_server(trace: Trace) -> bool:
+    """Whether the capture has the annotations of a server that decodes."""
+    return bool(len(iteration_marks(trace)))
+
+
+def requests_of(trace: Trace, row: int) -> set[str]:
     """The ids of the requests of an iteration; empty if the file is gone."""
     try:
         stats = event_stats(trace, row)

@@ -32,6 +32,21 @@ def spoken_name(trace: Trace, row: int) -> str:
     return name.partition(":")[0] if "{}" in name else name
 
 
+def template_of(name: str) -> str:
+    """The name with `{}` in place of each number."""
+    return _NUMBER.sub("{}", name)
+
+
+def numbers_in(name: str) -> dict[str, int]:
+    """The whole numbers in a name, by the word after each, `#` if there is none: `17 reqs` is 17 at `reqs`."""
+    numbers: dict[str, int] = {}
+    for match in _NUMBER.finditer(name):
+        word = re.match(r" ?([a-zA-Z]\w*)", name[match.end() :])
+        if match[0].isdecimal():
+            numbers.setdefault(word[1] if word else "#", int(match[0]))
+    return numbers
+
+
 @memoised
 def annotation_names(trace: Trace) -> dict[int, str]:
     """The names of the user's annotations, by the index of their texts in the trace's strings: the text itself, or its
@@ -39,14 +54,14 @@ def annotation_names(trace: Trace) -> dict[int, str]:
     rows = trace.metadata.name[trace.metadata_index[trace.annotations]]
     counts = count_by_metadata(rows, len(trace.strings))
     names = {text: without_encoded_stats(trace.strings[text]) for text in counts.nonzero()[0].tolist()}
-    template_of = {text: _NUMBER.sub("{}", name) for text, name in names.items()}
-    texts, instances = Counter(template_of.values()), Counter[str]()
-    for text, template in template_of.items():
+    templates = {text: template_of(name) for text, name in names.items()}
+    texts, instances = Counter(templates.values()), Counter[str]()
+    for text, template in templates.items():
         instances[template] += int(counts[text])
     most = int(counts.max(initial=0))
     return {
         text: template
         if texts[template] > MAX_TEXTS and instances[template] < _MAX_REPEATED * most * texts[template]
         else names[text]
-        for text, template in template_of.items()
+        for text, template in templates.items()
     }

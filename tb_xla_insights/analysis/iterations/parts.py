@@ -1,0 +1,118 @@
+"""What the engine's thread does at each instant of an iteration."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
+from tb_xla_insights.analysis.host.servers import iteration_marks
+from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.time.segments import Segments, overlay_first
+from tb_xla_insights.arrays import Int8, Int32
+from tb_xla_insights.catalog.classes import (
+    CLASSES,
+    COMPILE,
+    DISPATCH,
+    FROM_DEVICE,
+    TO_DEVICE,
+    UNRECORDED,
+    WAIT,
+)
+from tb_xla_insights.schema.iterations import Part
+from tb_xla_insights.trace.metadata_events import values_of_events
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.trace.nesting import nearest_enclosing
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+_NAMES: tuple[tuple[Part, str], ...] = (
+    ("schedule", r"schedule|get_next_batch_to_run|recv_requests"),
+    ("build", r"_?prepare_inputs|update_states|get_worker_batch|execute_model|run_batch"),
+    ("to_device", r"host_to_device|device_array"),
+    ("launch", r"launch|_forward_raw|forward_batch_generation|sample_tokens|generate|prefill"),
+    ("wait", r"wait_for_tokens|resolve_last_batch_result"),
+    ("results", r"update_from_output|process_batch_result|detokeni[sz]e|convert_to_numpy_and_emit"),
+)
+"""Annotations of servers, and functions of theirs, in the order of the loop."""
+
+_BEGINNING = [PARTS.index(part) for part in ("schedule", "build")]
+_WHOLE = [PARTS.index(part) for part in ("to_device", "launch", "wait")]
+"""Parts that an annotation decides whatever the host does in it, except compiling."""
+
+_OF_CLASS = {
+    CLASSES[TO_DEVICE]: "to_device",
+    CLASSES[DISPATCH]: "launch",
+    CLASSES[FROM_DEVICE]: "wait",
+    CLASSES[WAIT]: "wait",
+    CLASSES[COMPILE]: "compile",
+    "program_load": "compile",
+    CLASSES[UNRECORDED]: "unrecorded",
+}
+
+
+def _part_of_name(name: str) -> int:
+    """The index of the part that an annotation or a Python frame (`$scheduler.py:227 schedule`) is, -1: none."""
+    own_name = re.split(r"[ :{#(]", re.sub(r"^\$\S+ ", "", name))[0]
+    for part, pattern in _NAMES:
+        if re.match(pattern, own_name):
+            return PARTS.index(part)
+    return -1
+
+
+@memoised
+def _named(trace: Trace) -> Int8:
+    """Per event, the part that its own name says, -1: none."""
+    return values_of_events(trace.map_texts(trace.metadata.name, _part_of_name), trace.metadata_index)
+
+
+def begins_iteration(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
+    """Whether each annotation is a part that comes before an iteration's mark."""
+    begins: NDArray[np.bool_] = np.isin(_named(trace)[rows], _BEGINNING)
+    return begins
+
+
+@memoised
+def part_segments(trace: Trace) -> Segments:
+    """The part (`class_index`: index into PARTS) at every instant of the trace's span."""
+    segments = _engine_segments(trace)
+    part_of_class = np.array(
+        [PARTS.index(_OF_CLASS.get(name, "other")) for name in CLASSES],
+        np.int8,
+    )
+    part = part_of_class[segments.class_index]
+    named = _named(trace)
+    rows = np.flatnonzero(named >= 0).astype(np.int32)
+    enclosing = nearest_enclosing(trace.parent, segments.row, rows)
+    of_name = np.where(enclosing >= 0, named[enclosing], np.int8(-1))
+    is_whole = np.isin(of_name, _WHOLE) & (part != PARTS.index("compile"))
+    is_other = (of_name >= 0) & (part == PARTS.index("other"))
+    part = np.where(is_whole | is_other, of_name, part).astype(np.int8)
+    segments = Segments(segments.start_ps, segments.end_ps, part, segments.row)
+    times = no_requests(trace)
+    count = len(times)
+    empty = Segments(
+        times.start_ps,
+        times.end_ps,
+        np.full(count, PARTS.index("no_requests"), np.int8),
+        np.full(count, -1, np.int32),
+    )
+    return overlay_first(empty, segments)
+
+
+def _engine_segments(trace: Trace) -> Segments:
+    """The host's class at every instant as its engine's thread shows it: another thread may launch for it, and then
+    decides while that thread waits."""
+    segments = host_class_segments(trace)
+    line = int(trace.lines_of(iteration_marks(trace)[:1])[0])
+    if line in trace.lines_with("driving"):
+        return segments
+    engine = thread_segments(trace, line, with_unclassified=False)
+    waits = np.isin(engine.class_index, (WAIT, FROM_DEVICE))
+    works = ~np.isin(segments.class_index, (WAIT, UNRECORDED))
+    merged = overlay_first(engine.select(~waits), segments.select(works))
+    return overlay_first(overlay_first(merged, engine.select(waits)), segments)

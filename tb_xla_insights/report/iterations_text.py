@@ -1,0 +1,63 @@
+"""A server's iterations in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from tb_xla_insights.analysis.iterations.texts import main_kind, serial_text
+from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
+from tb_xla_insights.report.subject import subject_of
+from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
+from tb_xla_insights.schema.iterations import Part
+from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import rounded_share
+
+Row = Mapping[str, Any]
+
+
+def iterations_headline(report: Row) -> str:
+    """`Decoding is serial: the device waits in 5.3 of 8.8 ms of a decode iteration, mostly for scheduling.` Empty
+    without iterations on devices."""
+    iterations = report["iterations"]
+    if not iterations or not iterations["kinds"]:
+        return ""
+    row, subject = main_kind(iterations["kinds"]), subject_of(report["devices"])
+    waits = serial_text(f"{subject.name_without_number} {subject.verb('wait')}", row)
+    scheduling = iterations["scheduling"]
+    match scheduling and scheduling["kind"]:
+        case "sync":
+            start = "Decoding is" if row["kind"] in ("decode", "speculative") else "The iterations are"
+            return f"{start} serial: {waits}."
+        case "ahead":
+            return f"{plural(scheduling['ahead_by'], 'iteration')} ahead: {waits}."
+        case "drained":
+            return f"Drained in {rounded_share(scheduling['share'])} of the iterations: {waits}."
+    return f"Scheduling is not known: {waits}."
+
+
+def iteration_row(row: Row) -> Row:
+    """A row of the table of iterations."""
+    wall_ps = row["wall_ps"]
+    return {**row, "mean_ps": wall_ps["mean"], "p50_ps": wall_ps["p50"], "p99_ps": wall_ps["p99"]}
+
+
+def part_rows(row: Row) -> list[Row]:
+    """What the server's thread does in an iteration of a kind, in the order of its loop, while the device waits and
+    while it works."""
+    exposed, hidden = row["bubble_by_part_ps"], row["hidden_by_part_ps"]
+    return [
+        {"part": part, "exposed_ps": exposed.get(part, 0), "hidden_ps": hidden.get(part, 0)}
+        for part in get_args(Part)
+        if part in exposed or part in hidden
+    ]
+
+
+def while_serving(report: Row) -> str:
+    """How much the devices work while a server has requests; empty if it always has some."""
+    time, idle_ps = device_time(report), no_requests_ps(report)
+    if not idle_ps or idle_ps < OUTSIDE_SPAN_SHARE * time.span_ps:
+        return ""
+    without = rounded_share(idle_ps / time.span_ps)
+    serving = rounded_share(time.works_ps / (time.span_ps - idle_ps))
+    return f"No request is there for {without} of the time; in the rest, {serving} is work."

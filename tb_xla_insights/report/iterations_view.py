@@ -1,0 +1,97 @@
+"""The document of `data/iterations`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from tb_xla_insights.analysis.host.servers import is_server
+from tb_xla_insights.analysis.host.templates import annotation_names, numbers_in
+from tb_xla_insights.analysis.iterations.iterations import find_iterations, iteration_name
+from tb_xla_insights.analysis.iterations.report import part_times, slot_ranges
+from tb_xla_insights.analysis.iterations.texts import main_kind, own_work_ps
+from tb_xla_insights.report.iterations_text import iterations_headline, part_rows, while_serving
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
+from tb_xla_insights.trace.metadata_events import count_by_metadata
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.iterations_route import (
+        IterationColumns,
+        IterationsAnswer,
+        KindRow,
+        Requests,
+        Template,
+    )
+
+_MAX_ITERATIONS = 2_000
+_MAX_TEMPLATES = 10
+
+
+def iterations(session: SessionView) -> IterationsAnswer:
+    """The iterations of the session's servers: by kind, and one by one those of the hosts in memory."""
+    found = session.report["iterations"]
+    kinds = found["kinds"] if found else []
+    rows: list[KindRow] = [
+        {**row, "parts": part_rows(row), "host_ps": own_work_ps(row)}  # type: ignore[typeddict-item]
+        for row in kinds
+    ]
+    return {
+        "headline": iterations_headline(session.report),
+        "details": while_serving(session.report),
+        "scheduling": found["scheduling"] if found else None,
+        "requests": _requests(session.report),
+        "kinds": rows,
+        "main": kinds.index(main_kind(kinds)) if kinds else None,
+        "count": sum(row["count"] for row in kinds),
+        "iterations": _columns(session),
+        "templates": _templates(session),
+    }
+
+
+def _requests(report: Any) -> Requests | None:
+    time, empty_ps = device_time(report), no_requests_ps(report)
+    if not empty_ps:
+        return None
+    return {
+        "share": empty_ps / time.span_ps,
+        "works": time.share,
+        "works_while_serving": time.works_ps / (time.span_ps - empty_ps),
+    }
+
+
+def _columns(session: SessionView) -> IterationColumns:
+    columns: IterationColumns = {
+        "start_ps": [], "wall_ps": [], "device_ps": [], "kind": [], "name": [], "host": []
+    }  # fmt: skip
+    for trace in session.hosts.traces:
+        if not is_server(trace) or not trace.devices:
+            continue
+        found = find_iterations(trace)
+        shown = slice(0, _MAX_ITERATIONS - len(columns["host"]))
+        columns["start_ps"] += found.start_ps[shown].tolist()
+        columns["wall_ps"] += (found.end_ps - found.start_ps)[shown].tolist()
+        columns["device_ps"] += (
+            part_times(trace).hidden_ps[shown].sum(axis=1) // len(trace.devices)
+        ).tolist()
+        columns["kind"] += found.kind[shown]
+        columns["name"] += [iteration_name(trace, row) for row in found.mark[shown].tolist()]
+        columns["host"] += [trace.host] * len(found.mark[shown])
+    return columns
+
+
+def _templates(session: SessionView) -> list[Template]:
+    """The templates of annotations on the hosts in memory."""
+    counts, numbers = Counter[str](), defaultdict[str, list[dict[str, int]]](list)
+    for trace in session.hosts.traces:
+        texts = count_by_metadata(
+            trace.metadata.name[trace.metadata_index[trace.annotations]], len(trace.strings)
+        )
+        for text, name in annotation_names(trace).items():
+            if "{}" in name:
+                counts[name] += int(texts[text])
+                numbers[name].append(numbers_in(trace.strings[text]))
+    return [
+        {"name": name, "count": count, "texts": len(numbers[name]), "slots": slot_ranges(numbers[name])}
+        for name, count in counts.most_common(_MAX_TEMPLATES)
+    ]

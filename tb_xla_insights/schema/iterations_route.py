@@ -1,0 +1,92 @@
+"""The answer of `data/iterations`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.iterations import BatchKind, IterationKind, Part, Scheduling, SlotRange
+from tb_xla_insights.schema.route_parts import PartialAnswer
+
+
+class IterationColumns(TypedDict):
+    """Iterations in order of time, a value per iteration."""
+
+    start_ps: list[int]
+    """When each begins."""
+    wall_ps: list[int]
+    """Time until the next one begins."""
+    device_ps: list[int]
+    """Time in which a device works, the mean of the host's devices."""
+    kind: list[BatchKind]
+    """What its batch consists of."""
+    name: list[str]
+    """Name of its annotation, with numbers."""
+    host: list[str]
+    """Its host."""
+
+
+class PartRow(TypedDict):
+    """A part of an iteration, the mean of one kind."""
+
+    part: Part
+    """What the server's thread does."""
+    exposed_ps: int
+    """Time in which the device waits meanwhile."""
+    hidden_ps: int
+    """Time in which it works meanwhile."""
+
+
+class KindRow(IterationKind):
+    """Iterations of one kind."""
+
+    parts: list[PartRow]
+    """Their parts, in the order of the loop."""
+    host_ps: int
+    """The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead."""
+
+
+class Template(TypedDict):
+    """Annotations whose names differ only in numbers."""
+
+    name: str
+    """The name, with `{}` in place of numbers."""
+    count: int
+    """Number of annotations."""
+    texts: int
+    """Number of different names."""
+    slots: dict[str, SlotRange]
+    """The numbers in the different names, by the word after each; `#` without one."""
+
+
+class Requests(TypedDict):
+    """The time in which a server has no request."""
+
+    share: float
+    """Its share of the devices' time."""
+    works: float
+    """The share of the devices' time in which they compute."""
+    works_while_serving: float
+    """The same share of the rest of their time."""
+
+
+class IterationsAnswer(PartialAnswer):
+    """`data/iterations`: the loop of a server that decodes."""
+
+    headline: str
+    """What the device waits for in a sentence; empty if no host serves."""
+    details: str
+    """How much the devices work while there are requests; empty if there always are."""
+    scheduling: Scheduling | None
+    """How far the server schedules ahead; `null` if that is not known."""
+    requests: Requests | None
+    """`null` if the server always has requests."""
+    kinds: list[KindRow]
+    """The iterations by kind, the most frequent first."""
+    main: int | None
+    """Index of the kind in which devices wait longest for the server's work; `null` without kinds."""
+    count: int
+    """Number of iterations."""
+    iterations: IterationColumns
+    """The first 2,000 of them."""
+    templates: list[Template]
+    """Names that stand for at least two, the most frequent first; at most ten."""

@@ -1,0 +1,198 @@
+"""The iterations of a server: their kinds, what the device waits for in them, and how far it schedules ahead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import capture, real_trace, session, thread
+from launching import Tpu
+from schema_checks import check_answer
+
+from tb_xla_insights.analysis.iterations.iterations import find_iterations
+from tb_xla_insights.analysis.iterations.report import iterations_report
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.iterations_view import iterations
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.trace.model import Trace
+
+US = 10**6
+OF_TRUTH = {"h2d": "to_device", "queue": "no_requests", "result": "results", "detok": "results"}
+"""The names of parts in the script that recorded the captures, where they differ."""
+
+
+def serving(folder: Path) -> tuple[dict[str, dict[str, Any]], Any]:
+    """The report's kinds by name, and the script's own timers."""
+    report = iterations_report(real_trace(folder))
+    assert report is not None
+    return {row["kind"]: dict(row) for row in report["kinds"]}, json.loads(
+        (folder / "truth.json").read_text()
+    )
+
+
+@pytest.mark.parametrize("name", ["sched_sync", "sched_async"])
+def test_annotated_parts_are_those_of_the_scripts_timers(name: str, shared_traces: Path) -> None:
+    """Within 0.05 ms. The truth has one iteration more, the last one, whose end the capture does not mark."""
+    kinds, truth = serving(shared_traces / "serving" / name)
+    row, expected = kinds["decode"], truth["ledger"]["by_kind"]["decode"]
+    assert row["count"] == expected["n"]
+    assert row["device_ps"] / 1e9 == pytest.approx(expected["device_busy_ms"], rel=0.01)
+    bubble_ms = dict.fromkeys(row["bubble_by_part_ps"], 0.0)
+    for part, ms in expected["bubble_ms"].items():
+        if part not in ("other", "queue"):
+            name_of_part = OF_TRUTH.get(part, part)
+            bubble_ms[name_of_part] = bubble_ms.get(name_of_part, 0.0) + ms
+    for part in ("schedule", "build", "to_device", "launch", "wait", "results"):
+        assert row["bubble_by_part_ps"].get(part, 0) / 1e9 == pytest.approx(bubble_ms[part], abs=0.05), part
+    for part, ms in expected["hidden_host_ms"].items():
+        if part in ("schedule", "launch"):
+            assert row["hidden_by_part_ps"][part] / 1e9 == pytest.approx(ms, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheduling", "trips"),
+    [
+        ("sync", ("sync", None), 1),
+        ("sched_sync", ("sync", None), 1),
+        ("four_gets", ("sync", None), 4),
+        ("prefill_stall", ("sync", None), 1),
+        ("queue_empty", ("sync", None), 1),
+        ("async", ("ahead", 1), 1),
+        ("sched_async", ("ahead", 1), 1),
+    ],
+)
+def test_kinds_and_scheduling_of_recorded_servers(
+    name: str, scheduling: tuple[str, int | None], trips: int, shared_traces: Path
+) -> None:
+    kinds, truth = serving(shared_traces / "serving" / name)
+    report = iterations_report(real_trace(shared_traces / "serving" / name))
+    assert report is not None
+    assert report["scheduling"] is not None
+    assert (report["scheduling"]["kind"], report["scheduling"]["ahead_by"]) == scheduling
+    assert {kind: row["count"] for kind, row in kinds.items()} == {
+        kind: row["n"] for kind, row in truth["ledger"]["by_kind"].items()
+    }
+    for kind, row in kinds.items():
+        expected = truth["ledger"]["by_kind"][kind]
+        device_ms, wall_ms = expected["device_busy_ms"], expected["wall_ms"]
+        # Without annotations for its phases, an iteration begins at its mark, and has the next one's preparations.
+        assert row["device_ps"] / 1e9 == pytest.approx(device_ms, rel=0.01 if trips == 1 else 0.02, abs=0.1)
+        assert row["wall_ps"]["mean"] / 1e9 == pytest.approx(wall_ms, rel=0.02, abs=0.1)
+        assert row["programs"] == truth["programs_per_iteration"]
+        assert row["round_trips"] == trips
+
+
+def test_the_parts_of_an_iteration_add_up(shared_traces: Path) -> None:
+    for folder in sorted((shared_traces / "serving").glob("*/")):
+        kinds, _ = serving(folder)
+        for row in kinds.values():
+            assert row["wall_ps"]["mean"] == row["device_ps"] + row["bubble_ps"]
+            assert sum(row["bubble_by_part_ps"].values()) == row["bubble_ps"]
+            assert sum(row["hidden_by_part_ps"].values()) == row["device_ps"]
+            assert row["wall_ps"]["p50"] <= row["wall_ps"]["p99"]
+
+
+def served(names: list[str], *, ahead: int = 0, cores: tuple[int, ...] = (0,)) -> Trace:
+    """A server with iterations of 100 us: 30 of scheduling, 20 of launching, then waiting. The device works for 40 us
+    from the launch on, or `ahead` iterations later."""
+    tpu = Tpu()
+    for number, name in enumerate(names):
+        at = 100 * number
+        tpu.on_main("schedule", at, 30)
+        tpu.on_main(name, at + 30, 20)
+        tpu.launch(at + 32, (at + 34, 6), (at + 50 + 100 * ahead, 40), cores=cores)
+        tpu.on_main("wait_for_tokens", at + 50, 50)
+    return tpu.trace()
+
+
+DECODING = [f"execute_model: {3 + number % 2} reqs, {3 + number % 2} toks" for number in range(6)]
+
+
+def test_an_iteration_begins_with_its_scheduling_and_ends_with_the_next_one() -> None:
+    found = find_iterations(served(DECODING))
+    assert found.start_ps.tolist() == [100 * US * number for number in range(5)]
+    assert found.end_ps.tolist() == [100 * US * number for number in range(1, 6)]
+
+
+@pytest.mark.parametrize("cores", [(0,), (0, 1)])
+def test_parts_while_the_device_works_and_while_it_waits(cores: tuple[int, ...]) -> None:
+    report = iterations_report(served(DECODING, cores=cores))
+    assert report is not None
+    (row,) = report["kinds"]
+    assert (row["kind"], row["template"], row["count"]) == (
+        "decode",
+        "execute_model: {} reqs, {} toks",
+        5,
+    )
+    assert row["slots"] == {name: {"min": 3, "median": 3, "max": 4} for name in ("reqs", "toks")}
+    assert row["wall_ps"] == {"mean": 100 * US, "p50": 100 * US, "p99": 100 * US}
+    assert row["bubble_by_part_ps"]["schedule"] == 30 * US
+    assert row["bubble_by_part_ps"]["wait"] == 10 * US
+    assert row["hidden_by_part_ps"] == {"wait": 40 * US}
+
+
+@pytest.mark.parametrize(("ahead", "kind", "ahead_by"), [(0, "sync", None), (1, "ahead", 1), (2, "ahead", 2)])
+def test_a_server_is_ahead_by_the_iterations_in_flight(ahead: int, kind: str, ahead_by: int | None) -> None:
+    report = iterations_report(served(DECODING * 5, ahead=ahead))
+    assert report is not None
+    assert report["scheduling"] is not None
+    assert (report["scheduling"]["kind"], report["scheduling"]["ahead_by"]) == (kind, ahead_by)
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (["execute_model: 2 reqs, 2 toks", "execute_model: 2 reqs, 9 toks"], ["decode", "with_prefill"]),
+        ([f"execute_model: {n} reqs, {3 * n} toks" for n in (2, 3, 4)], ["speculative"] * 3),
+        (["prefill", "generate", "generate"], ["prefill", "decode", "decode"]),
+        ([f"forward_batch_generation {n}" for n in (7, 8, 9)], ["iteration"] * 3),
+    ],
+)
+def test_the_kind_of_a_batch_is_what_its_name_tells(names: list[str], kinds: list[str]) -> None:
+    events = [(name, 10 * at, 5, {"_r": 1}) for at, name in enumerate([*names, names[-1]])]
+    found = find_iterations(capture(thread("python", *events)))
+    assert found.kind == kinds
+    assert all(not row for row, name in zip(found.numbers, names, strict=True) if "forward" in name)
+
+
+def test_without_a_server_there_are_no_iterations() -> None:
+    assert iterations_report(capture(thread("python", ("train", 0, 5, {"_r": 1})))) is None
+
+
+def test_what_happens_outside_of_iterations_does_not_count(shared_traces: Path) -> None:
+    report = session_report(session(real_trace(shared_traces / "serving/queue_empty")))
+    assert report["iterations"] is not None
+    prefill = next(row for row in report["iterations"]["kinds"] if row["kind"] == "prefill")
+    truth = json.loads((shared_traces / "serving/queue_empty/truth.json").read_text())
+    queue_ms = truth["ledger"]["by_kind"]["prefill"]["bubble_ms"]["queue"]
+    assert prefill["bubble_by_part_ps"]["no_requests"] / 1e9 == pytest.approx(queue_ms, rel=0.01)
+
+
+def test_the_page_gets_each_iteration_and_the_templates(shared_traces: Path) -> None:
+    view = SessionView(session(real_trace(shared_traces / "serving/queue_empty")))
+    answer = iterations(view)
+    check_answer(answer, "iterations")
+    assert answer["count"] == len(answer["iterations"]["start_ps"]) == 69
+    durations_ps = sum(row["count"] * row["wall_ps"]["mean"] for row in answer["kinds"])
+    assert 0 <= sum(answer["iterations"]["wall_ps"]) - durations_ps < 69  # means are rounded down
+    assert answer["requests"] is not None
+    assert answer["requests"]["works_while_serving"] == pytest.approx(0.77, abs=0.01)
+    assert answer["templates"] == []  # few enough texts to stay apart
+    assert all(
+        sum(row["exposed_ps"] for row in kind["parts"]) == kind["bubble_ps"] for kind in answer["kinds"]
+    )
+
+
+def test_the_page_gets_the_templates_with_the_ranges_of_their_numbers(shared_traces: Path) -> None:
+    answer = iterations(SessionView(session(real_trace(shared_traces / "serving/sync"))))
+    (row,) = answer["templates"]
+    assert (row["name"], row["count"], row["texts"]) == ("execute_model: {} reqs, {} toks", 62, 28)
+    assert row["slots"]["toks"] == {"min": 7, "median": 22, "max": 64}
+
+
+def test_a_session_without_a_server_has_an_empty_answer() -> None:
+    answer = iterations(SessionView(session(capture(thread("python", ("train", 0, 5, {"_r": 1}))))))
+    check_answer(answer, "iterations")
+    assert (answer["headline"], answer["kinds"], answer["main"], answer["count"]) == ("", [], None, 0)
