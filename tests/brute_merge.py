@@ -466,6 +466,7 @@ def annotation(rows: Rows) -> Row:
     return {
         "path": rows[0]["path"],
         "kind": rows[0]["kind"],
+        "thread": next((row["thread"] for row in rows if row["thread"]), None),
         **{name: sum(row[name] for row in rows) for name in ("count", "host_ps")},
         "device_ps": device_ps,
         **{name: sum(row[name] for row in rows) for name in ("device_ops", "executions")},

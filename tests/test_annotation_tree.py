@@ -57,6 +57,56 @@ def rows(session: SessionTrace, step: int | None = None) -> dict[str, tuple[int,
     }
 
 
+def test_annotations_of_helper_threads_are_listed_with_their_thread() -> None:
+    trace = capture(
+        thread(
+            "python",
+            ("generate", 0, 40, {"_r": 1}),
+            ("detokenize", 30, 5),
+            ("detokenize", 50, 7),
+            role="driving",
+        ),
+        thread(
+            "detok",
+            ("detokenize", 10, 20),
+            ("decode", 12, 9),
+            ("np.asarray(jax.Array)", 13, 3),
+            ("flush", 90, 4),
+        ),
+        thread("Thread-1/8", ("KV_Cache_Pull", 1, 2)),
+        thread("Thread-1/9", ("KV_Cache_Pull", 2, 4)),
+        thread("pjrt-tpu-tasks/7", ("something", 10, 20)),
+    )
+    rows = propagation_report(trace)["annotations"]
+    assert [(row["path"], row["thread"], row["count"], row["host_ps"], row["lost"]) for row in rows] == [
+        ("generate", None, 1, 40, None),
+        ("generate/detokenize", None, 2, 12, None),
+        ("KV_Cache_Pull", "Thread-1 1 and 1 more", 2, 6, None),
+        ("detokenize", "detok", 1, 20, None),
+        ("detokenize/decode", "detok", 1, 9, None),
+        ("flush", "detok", 1, 4, None),
+    ]  # fmt: skip
+
+
+def test_a_name_of_the_driving_thread_and_of_helpers_is_two_paths() -> None:
+    """Times of the two are not added, and what a step hands over is not a part of it."""
+    trace = capture(
+        thread(
+            "python", ("generate", 10, 40, {"_r": 1}), ("detokenize", 60, 7), ("text", 61, 2), role="driving"
+        ),
+        thread("detok", ("detokenize", 0, 20), ("text", 2, 3), ("generate", 30, 5)),
+    )
+    rows = propagation_report(trace)["annotations"]
+    assert {row["path"]: (row["thread"], row["count"], row["host_ps"]) for row in rows} == {
+        "generate": (None, 1, 40),
+        "detokenize": (None, 1, 7),
+        "detokenize/text": (None, 1, 2),
+        "detokenize (other threads)": ("detok", 1, 20),
+        "detokenize (other threads)/text": ("detok", 1, 3),
+        "generate (other threads)": ("detok", 1, 5),
+    }
+
+
 def test_times_of_annotations_include_nested_ones(tmp_path: Path) -> None:
     inner = {"forward": [("attention", 100_000)]}
     body = [("dot.1", 60, FORWARD), ("dot.2", 40, ATTENTION), ("dot.3", 7, ""), ("dot.2", 5, ATTENTION)]

@@ -38,16 +38,17 @@ def test_inside_a_runtime_event_an_unknown_name_is_the_runtimes() -> None:
     assert names(trace) == ["forward"]
 
 
-def test_unknown_names_on_other_threads_are_annotations_in_steps_autograd_and_loaders() -> None:
+def test_unknown_names_are_annotations_on_threads_that_may_run_python() -> None:
     trace = capture(
         thread("python", ("step", 0, 40), role="driving"),
         thread("tf_Compute/1", ("something", 0, 9), role="executor"),
-        thread("python", ("something", 0, 9), role="other"),
+        thread("futex-default-SDomainT/7", ("something", 0, 9), role="other"),
+        thread("VLLM::EngineCor/8", ("KV_Cache_Pull", 0, 9), ("np.asarray(jax.Array)", 2, 3), role="other"),
         thread("python", ("step", 0, 9, {"_r": 1}), ("forward", 2, 3), role="other"),
         thread("pt_autograd_0", ("my_backward", 0, 9), role="autograd"),
         thread("python", ("cpu_loader.next", 0, 19), ("decode", 3, 9), role="loader"),
     )
-    assert sorted(names(trace)) == ["decode", "forward", "my_backward", "step", "step"]
+    assert sorted(names(trace)) == ["KV_Cache_Pull", "decode", "forward", "my_backward", "step", "step"]
 
 
 def test_python_frames_may_enclose_annotations() -> None:

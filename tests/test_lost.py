@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from captures import Core, capture, session, thread
 from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
@@ -17,7 +18,7 @@ from tb_xla_insights.analysis.propagation import (
     scoped_ops,
 )
 from tb_xla_insights.analysis.propagation.lost import lost_annotations
-from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.trace.model import Role, SessionTrace
 
 PHASES = [("data_loading", 100_000), ("forward", 200_000), ("backward", 200_000), ("update", 100_000)]
 FORWARD = "Training_Step.1/forward.2/aten__mm:aten__mm"
@@ -151,11 +152,12 @@ def test_without_recorded_ops_nothing_is_known_to_be_lost() -> None:
     assert (view["state"], view["lost"]) == ("no_ops", [])
 
 
-def test_annotations_of_loader_threads_are_never_lost() -> None:
+@pytest.mark.parametrize("role", ["loader", "other"])
+def test_annotations_of_helper_threads_are_never_lost(role: Role) -> None:
     python = thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("StepMarker", 60, 30), role="driving")
-    loader = thread("python", ("load_batch", 0, 30), role="loader")
+    helper = thread("python", ("load_batch", 0, 30), role=role)
     core = Core([("dot.1", 70, 20, {"tf_op": "Training_Step.1/aten__mm:"})])
-    trace = capture(python, loader, core)
+    trace = capture(python, helper, core)
     assert "load_batch" in {row["path"] for row in propagation_report(trace)["annotations"]}
     assert lost_annotations(trace) == {}
 

@@ -71,6 +71,22 @@ def test_a_server_that_is_ahead_reads_without_delay(name: str, shared_traces: Pa
     assert ids.isdisjoint(("serial_iterations", "sync_every_step", "sync_some_steps"))
 
 
+def test_annotations_of_the_scheduler_are_listed_beside_those_of_the_thread_that_launches(
+    shared_traces: Path,
+) -> None:
+    folder = shared_traces / "serving/sglang_overlap"
+    rows = {row["path"]: row for row in report_of(folder)["annotations"] if row["kind"] == "annotation"}
+    assert {path: row["thread"] for path, row in rows.items()} == {
+        "run_batch": "python 2",
+        "run_batch/forward_batch_generation_overlap {}": "python 2",
+        "process_batch_result": "python 2",
+        "forward_batch_generation {}": None,
+        "forward_batch_generation {}/_forward_raw": None,
+    }
+    iterations = json.loads((folder / "truth.json").read_text())["annotation_templates"]
+    assert {path.rpartition("/")[2]: row["count"] for path, row in rows.items()} == iterations
+
+
 def test_round_trips_are_to_be_joined(shared_traces: Path) -> None:
     findings = {row["id"]: row for row in report_of(shared_traces / "serving/four_gets")["findings"]}
     advice = findings["serial_iterations"]["advice"]

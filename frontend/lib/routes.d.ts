@@ -74,10 +74,12 @@ export type WindowPieceKind = "under_way" | "hidden" | "waiting";
 
 /** One path of annotations or scopes. */
 export interface Annotation {
-  /** Names from the outermost one, joined by `/`. */
+  /** Names from the outermost one, joined by `/`. An outermost name of other threads that the driving thread has as well ends in ` (other threads)`. */
   path: string;
   /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
   kind: "annotation" | "scope";
+  /** Thread that has it; of several the first, with the number of others; `null`: the driving thread, or a scope. */
+  thread: string | null;
   /** Number of events on the host. */
   count: number;
   /** Host time, summed over threads. */
@@ -88,7 +90,7 @@ export interface Annotation {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Why no op carries its name; `null` if one does, or if the framework never names ops after annotations. */
+  /** Why no op carries its name; `null` if one does, if the framework never names ops after annotations, or on other threads than the driving one. */
   lost: Lost | null;
   /** Ids of the programs with its ops. */
   programs: string[];
@@ -96,10 +98,12 @@ export interface Annotation {
 
 /** One path of annotations or scopes; means are per step, those of device times also per device. */
 export interface AnnotationNode {
-  /** Names from the outermost one, joined by `/`. */
+  /** Names from the outermost one, joined by `/`. An outermost name of other threads that the driving thread has as well ends in ` (other threads)`. */
   path: string;
   /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
   kind: "annotation" | "scope";
+  /** Thread that has it; of several the first, with the number of others; `null`: the driving thread, or a scope. */
+  thread: string | null;
   /** Number of events on the host. */
   count: number;
   /** Host time, summed over threads. */
@@ -110,7 +114,7 @@ export interface AnnotationNode {
   device_ops: number;
   /** Number of launches of programs with its ops. */
   executions: number;
-  /** Why no op carries its name; `null` if one does, or if the framework never names ops after annotations. */
+  /** Why no op carries its name; `null` if one does, if the framework never names ops after annotations, or on other threads than the driving one. */
   lost: Lost | null;
   /** The last of the path's names. */
   name: string;

@@ -22,6 +22,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
   },
   annotations: {
     path: { key: 'path', head: 'Annotation', unit: 'text' },
+    thread: { key: 'thread', head: 'Thread', unit: 'text' },
     count: { key: 'count', head: 'Count', unit: 'count' },
     host_ps: { key: 'host_ps', head: 'Host', unit: 'time' },
     device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },

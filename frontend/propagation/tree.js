@@ -120,6 +120,7 @@ export function treeTable(
           : null,
         chip(tone(row)),
         row.name,
+        row.thread && !row.depth ? h('span', { class: 'secondary small' }, ` on ${row.thread}`) : null,
       ),
       row.kind === 'scope' ? cell(MISSING) : time(values.host, row.host_interval),
       time(values.device, row.device_interval),

@@ -76,7 +76,8 @@ def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest)
     better = better_step_time(a, b)
     rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
     paths = {**rows_a, **rows_b}
-    phases = _phases(paths, {step["name"] for session in (a, b) for step in session.steps})
+    of_driving_thread = [path for path, row in paths.items() if row["thread"] is None]
+    phases = _phases(of_driving_thread, {step["name"] for session in (a, b) for step in session.steps})
     rows: list[ComparedAnnotation] = []
     for path in paths:
         row_a, row_b = rows_a.get(path), rows_b.get(path)

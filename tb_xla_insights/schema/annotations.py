@@ -27,9 +27,12 @@ class AnnotationTotals(TypedDict):
     """Sums over the capture for one path of annotations or scopes."""
 
     path: Annotated[str, key, Head("Annotation")]
-    """Names from the outermost one, joined by `/`."""
+    """Names from the outermost one, joined by `/`. An outermost name of other threads that the driving thread has as
+    well ends in ` (other threads)`."""
     kind: Annotated[Literal["annotation", "scope"], first]
     """`scope`: a function or name scope of JAX or TensorFlow without an annotation."""
+    thread: Annotated[str | None, first, Head("Thread", priority=5)]
+    """Thread that has it; of several the first, with the number of others; `null`: the driving thread, or a scope."""
     count: Annotated[int, total, Head("Count", priority=4)]
     """Number of events on the host."""
     host_ps: Annotated[int, total, Head("Host")]
@@ -41,7 +44,8 @@ class AnnotationTotals(TypedDict):
     executions: Annotated[int, total, Head("Launches", priority=1)]
     """Number of launches of programs with its ops."""
     lost: Annotated[Lost | None, first_lost, Head("Lost", priority=3)]
-    """Why no op carries its name; `null` if one does, or if the framework never names ops after annotations."""
+    """Why no op carries its name; `null` if one does, if the framework never names ops after annotations, or on other
+    threads than the driving one."""
 
 
 class Annotation(AnnotationTotals):

@@ -57,7 +57,8 @@ def annotation_tree(report: Row, detail: Detail) -> Section | None:
     shown_rows: list[Row] = []
     for row in rows[: detail.annotations]:
         name, depth = name_and_depth(row["path"], paths)
-        shown_rows.append({**row, "path": "  " * depth + name, "lost": row["lost"] or ""})
+        texts = {"path": "  " * depth + name, "thread": row["thread"] or "", "lost": row["lost"] or ""}
+        shown_rows.append({**row, **texts})
     if len(rows) > detail.annotations:
         shown_rows.append({"path": f"… {units.count(len(rows) - detail.annotations)} more"})
     unannotated_ps = propagation["bare_ps"] + propagation["none_ps"]

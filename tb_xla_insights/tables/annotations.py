@@ -7,7 +7,7 @@ from tb_xla_insights.schema.device_route import WorkTree
 from tb_xla_insights.schema.device_work import Op
 from tb_xla_insights.tables.definition import Column, table
 
-ANNOTATIONS = table("Annotations", Annotation, note="host: all threads; device: all cores")
+ANNOTATIONS = table("Annotations", Annotation, note="device: all cores")
 
 PHASES = table(
     "Order of phases on the device",

@@ -10,7 +10,7 @@ from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.codes import ANNOTATION, CANDIDATE, PASS, TRANSPARENT
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.threads import OPERATOR_ID, host_planes
+from tb_xla_insights.trace.threads import OPERATOR_ID, host_planes, may_run_python
 
 _PROFILER_STEP = "ProfilerStep"
 
@@ -20,17 +20,17 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
 
     These are the events that carry `_r`, and events other than ops with names that are not in the catalogue, if only
     annotations, Python frames and loaders enclose them: below a runtime event an unknown name is the runtime's, as is
-    one that the runtime's own recorder wrote. They
-    are on driving, autograd and loader threads, or on threads with an event that carries `_r`; on other threads an
-    unknown name is the helper's. The name of a compiler pass is an annotation only directly inside another annotation:
-    passes at the top of a thread belong to a compilation whose start was not recorded.
+    one that the runtime's own recorder wrote. They are on threads that may run Python, on driving, autograd and loader
+    threads, or on threads with an event that carries `_r`; on other threads an unknown name is the framework's or the
+    runtime's. The name of a compiler pass is an annotation only directly inside another annotation: passes at the top
+    of a thread belong to a compilation whose start was not recorded.
     """
     is_root, is_op = np.zeros(len(trace), np.bool_), np.zeros(len(trace), np.bool_)
     if "_r" in trace.stats:
         is_root[trace.stats["_r"].rows] = True
     if "hlo_op" in trace.stats:
         is_op[trace.stats["hlo_op"].rows] = True
-    role_of_line = {thread.line: thread.role for thread in trace.threads}
+    lines_of_user = trace.lines_with("driving", "autograd", "loader")
     name_codes = _name_codes(trace, catalog)
     hosts = host_planes(trace)
     rows_of_lines = [np.zeros(0, np.int32)]
@@ -38,7 +38,7 @@ def find_annotations(trace: Trace, catalog: Catalog) -> Int32:
         if line.plane not in hosts:
             continue
         rows = line.rows
-        if role_of_line.get(line.index) in ("driving", "autograd", "loader") or is_root[rows].any():
+        if line.index in lines_of_user or may_run_python(line.name) or is_root[rows].any():
             codes_of_rows = name_codes[trace.metadata_index[rows]]
             result = np.zeros(line.count, np.int8)
             kernels.classify_annotations(

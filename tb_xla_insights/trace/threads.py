@@ -95,6 +95,11 @@ def find_threads(trace: Trace, catalog: Catalog) -> list[Thread]:
     ]
 
 
+def may_run_python(name: str) -> bool:
+    """Whether a thread of this name may be the script's: those of the framework and the runtime have other names."""
+    return not _NATIVE_NAME.match(name) and not name.startswith("futex-")
+
+
 def thread_labels(trace: Trace) -> list[str]:
     """The displayed name of each line. A device's line keeps its name. A thread's loses the id that profilers append;
     threads with events that then have equal names are numbered, except the driving one."""

@@ -133,6 +133,7 @@ def check_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
 
 def check_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_study: str) -> None:
     xi.follow(case_study, v="propagation", st="1206")
+    expect(page.get_by_test_id("annotation-load_batch")).to_contain_text("load_batch on python 2 and 1 more")
     lost = page.get_by_test_id("lost-table")
     assert column(lost, "Reason").all_text_contents() == ["no ops of its own", "autograd thread"]
     expect(lost).to_contain_text("module backward hooks")

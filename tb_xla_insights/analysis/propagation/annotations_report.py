@@ -29,9 +29,9 @@ def propagation_report(trace: Trace) -> AnnotationKeys:
     """The keys `annotations` and `propagation` of the report.
 
     `annotations`: a row per path, outer paths first, siblings in the order of the host: `path`, `kind` (`annotation`,
-    or `scope`: a function or name scope of JAX or TensorFlow, not an annotation), `count`, `host_ps`, `device_ps` and
-    `device_ops` (including nested paths), `executions` (launches of the `programs` that have such ops), `lost` (None,
-    or the reason).
+    or `scope`: a function or name scope of JAX or TensorFlow, not an annotation), `thread` (None: the driving one),
+    `count`, `host_ps`, `device_ps` and `device_ops` (including nested paths), `executions` (launches of the `programs`
+    that have such ops), `lost` (None, or the reason).
 
     `propagation`: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`, the sum of the ops' own times. `runs`
     (the number of segments of ops of one phase in an execution), `phases` (the number of distinct phases among them;
@@ -59,6 +59,7 @@ def annotation_row(row: AnnotationSums, lost: Lost | None) -> Annotation:
     return {
         "path": row.path,
         "kind": row.kind,
+        "thread": row.thread,
         "count": row.count,
         "host_ps": row.host_ps,
         "device_ps": row.device_ps,

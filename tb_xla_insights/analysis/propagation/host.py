@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.scope_names import HostPaths, fits_limits, truncat
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
+from tb_xla_insights.trace.threads import thread_labels
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class HostAnnotations:
     """Annotations in row order: `row`, `parent` (the annotation around each, an index, -1: none), `path` (index into
     `path_texts`), `step` (index, -1: outside of steps), and `is_cut`: whether the annotation is an outermost one before
     the first or after the last recorded step, as in a step that the capture cuts. `parent_path`: per path, the path
-    around it, -1 at the top. `too_deep_count`: the number of further annotations, whose paths exceed the limits."""
+    around it, -1 at the top. `thread`: per path, the helper threads that it is of, None: the driving thread.
+    `too_deep_count`: the number of further annotations, whose paths exceed the limits."""
 
     row: Int32
     parent: Int32
@@ -30,6 +32,7 @@ class HostAnnotations:
     is_cut: NDArray[np.bool_]
     path_texts: list[str]
     parent_path: list[int]
+    thread: list[str | None]
     paths: HostPaths
     too_deep_count: int
 
@@ -50,20 +53,26 @@ class HostAnnotations:
 @memoised
 def host_annotations(trace: Trace) -> HostAnnotations:
     """The annotations of one host with their paths. A path is the names of the annotations around one on the same
-    thread, outermost first, and its own name.
+    thread, outermost first, and its own name. No path is of both the driving thread, with its backward passes, and
+    helper threads: an outermost name that both have is a longer one on helper threads.
 
-    A capture that begins or ends inside a step does not record that step's annotation. Outermost annotations before the
-    first and after the last recorded step therefore get the path that they have inside steps, if they occur there.
+    A capture that begins or ends inside a step does not record that step's annotation. Outermost annotations of the
+    driving thread before the first and after the last recorded step therefore get the path that they have inside steps,
+    if they occur there.
     """
     row = trace.annotations
     parent_row = nearest_ancestor(trace.parent, row)
     parent = np.where(parent_row >= 0, np.searchsorted(row, parent_row), -1).astype(np.int32)
     paths = _PathBuilder(trace, parent, trace.metadata.name[trace.metadata_index[row]])
     is_cut, is_step = _find_cut(trace, row, parent)
-    paths.descend(np.flatnonzero((parent < 0) & ~is_cut), {})
+    is_helper = ~trace.is_on_lines(row, trace.driving_lines)
+    is_cut &= ~is_helper
+    paths.descend(np.flatnonzero((parent < 0) & ~is_cut & ~is_helper), {})
     paths.descend(
         np.flatnonzero((parent < 0) & is_cut), paths.parents_inside(paths.path[is_step & (paths.path >= 0)])
     )
+    paths.of_driving_thread = frozenset(paths.texts)
+    paths.descend(np.flatnonzero((parent < 0) & is_helper), {})
     has_path = paths.path >= 0
     # All annotations around one with a path have paths, too.
     new_index = np.cumsum(has_path, dtype=np.int32) - np.int32(1)
@@ -77,6 +86,7 @@ def host_annotations(trace: Trace) -> HostAnnotations:
         is_cut=is_cut,
         path_texts=paths.texts,
         parent_path=paths.parent_path,
+        thread=_helper_threads(trace, row, paths.path[has_path], len(paths.of_driving_thread)),
         paths=HostPaths(paths.texts),
         too_deep_count=int((~has_path).sum()),
     )
@@ -84,12 +94,14 @@ def host_annotations(trace: Trace) -> HostAnnotations:
 
 class _PathBuilder:
     """Builds paths of annotations level by level. `parent`: the annotation around each; `name`: its name, an index into
-    the trace's strings. Annotations whose path exceeds the limits have no path, nor have those nested in them."""
+    the trace's strings. Annotations whose path exceeds the limits have no path, nor have those nested in them.
+    `of_driving_thread`: the paths that helper threads do not get."""
 
     def __init__(self, trace: Trace, parent: Int32, name: Int32) -> None:
         self.path = np.full(len(parent), -1, np.int32)
         self.texts: list[str] = []
         self.parent_path: list[int] = []
+        self.of_driving_thread: frozenset[str] = frozenset()
         self._path_index: dict[str, int] = {}
         self._segments: dict[int, str] = {}
         self._strings, self._parent, self._name = trace.strings, parent, name
@@ -127,6 +139,8 @@ class _PathBuilder:
         segment = self._segment(text_index)
         parent = parent_of_name.get(segment, -1) if parent < 0 else parent
         text = f"{self.texts[parent]}/{segment}" if parent >= 0 else segment
+        if text in self.of_driving_thread:
+            text += " (other threads)"
         if not fits_limits(text):
             return -1
         if text not in self._path_index:
@@ -140,6 +154,17 @@ class _PathBuilder:
         if text_index not in self._segments:
             self._segments[text_index] = truncate_path(self._names[text_index])
         return self._segments[text_index]
+
+
+def _helper_threads(trace: Trace, row: Int32, path: Int32, driving: int) -> list[str | None]:
+    """Per path, the first of its threads and how many more there are; None for the first paths, those of the driving
+    thread, `driving` of them."""
+    labels, lines = thread_labels(trace), trace.lines_of(row)
+    threads: list[str | None] = [None] * driving
+    for index in range(driving, int(path.max(initial=-1)) + 1):
+        first, *others = np.unique(lines[path == index]).tolist()
+        threads.append(f"{labels[first]} and {len(others)} more" if others else labels[first])
+    return threads
 
 
 def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

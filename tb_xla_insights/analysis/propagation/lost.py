@@ -68,17 +68,13 @@ def _has_scopes(ops: Ops) -> bool:
 
 
 def lost_annotations(trace: Trace) -> dict[str, Lost]:
-    """Why annotations of one host without device ops are lost, by path. Left out are annotations on loader threads,
-    which never produce ops, and those whose ops a program that could not be read may have. Empty without recorded
-    ops."""
+    """Why annotations of one host without device ops are lost, by path. Left out are annotations on helper threads,
+    which need not launch anything, and those whose ops a program that could not be read may have. Empty without
+    recorded ops."""
     ops, host = find_ops(trace), host_annotations(trace)
     if not ops.name or (ops.diagnostics and not _has_scopes(ops)):
         return {}
-    on_loader = trace.is_on_lines(host.row, trace.lines_with("loader"))
-    candidates = {host.path_texts[path] for path in np.unique(host.path[~on_loader]).tolist()}
-    lost = [
-        row.path for row in capture_rows(trace) if row.count and not row.device_ps and row.path in candidates
-    ]
+    lost = [row.path for row in capture_rows(trace) if row.count and not row.device_ps and row.thread is None]
     if not lost:
         return {}
     if is_flag_off(trace):

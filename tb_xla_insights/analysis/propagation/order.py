@@ -150,8 +150,9 @@ def _phases_of_parts(ops: Ops, position_of_scope: list[PhasePosition | None]) ->
 
 @dataclass(frozen=True)
 class HostPhases:
-    """Annotations directly below steps, or the outermost annotations if steps are not annotations, sorted by step and
-    start: index into the host's annotations, step, path, and the repetition of the path within the step."""
+    """Annotations directly below steps, or the driving thread's outermost annotations if steps are not annotations,
+    sorted by step and start: index into the host's annotations, step, path, and the repetition of the path within the
+    step."""
 
     index: NDArray[np.intp]
     step: Int32
@@ -165,6 +166,8 @@ def host_phases(trace: Trace) -> HostPhases:
     host = host_annotations(trace)
     rows = [step.row for step in annotated_steps(trace)]
     is_below_step = np.append(np.isin(host.row, rows), not rows)[host.parent]
+    if not rows:
+        is_below_step &= trace.is_on_lines(host.row, trace.driving_lines)
     index = np.flatnonzero(is_below_step & (host.step >= 0) & ~host.is_cut)
     index = index[np.lexsort((trace.start_ps[host.row[index]], host.step[index]))]
     step, path = host.step[index], host.path[index]

@@ -82,11 +82,13 @@ class Nodes:
 
 @dataclass
 class AnnotationSums:
-    """The sums of one annotation path. Device times and numbers of ops include nested paths, except `own_device_ps`.
-    `device_ops`: ops that ran; `executions`: launches of the `programs` that have ops of the path."""
+    """The sums of one annotation path. `thread`: that of helpers, as in `HostAnnotations`. Device times and numbers of
+    ops include nested paths, except `own_device_ps`. `device_ops`: ops that ran; `executions`: launches of the
+    `programs` that have ops of the path."""
 
     path: str
     kind: ScopeKind = "annotation"
+    thread: str | None = None
     count: int = 0
     host_ps: int = 0
     device_ps: int = 0
@@ -151,8 +153,9 @@ def annotation_rows(
     else:
         sums = ops.sums(ops.all_ops if device is None else [(device, slice(None))])
     rows = [AnnotationSums(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
-    host_ps, host_count = host.times(trace, step)
-    for node, ps, count in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
+    times = (times_of_path.tolist() for times_of_path in host.times(trace, step))
+    for node, thread, ps, count in zip(nodes.of_host.tolist(), host.thread, *times, strict=True):
+        rows[node].thread = thread
         rows[node].host_ps += ps
         rows[node].count += count
     has_path = nodes.of_part >= 0
