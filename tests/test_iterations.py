@@ -14,6 +14,7 @@ from schema_checks import check_answer
 from tb_xla_insights.analysis.iterations.iterations import find_iterations
 from tb_xla_insights.analysis.iterations.report import iterations_report
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.iterations_text import kind_note
 from tb_xla_insights.report.iterations_view import iterations
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.trace.model import Trace
@@ -161,6 +162,33 @@ def test_without_a_server_there_are_no_iterations() -> None:
     assert iterations_report(capture(thread("python", ("train", 0, 5, {"_r": 1})))) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "note"),
+    [
+        ("sched_sync", "decode", "waits 60 %; 1.67 ms of work hidden, mostly launching"),
+        ("sched_async", "decode", "waits 21 %; free until 3.85 ms of device time"),
+        (
+            "queue_empty",
+            "prefill",
+            "waits 19 %; 1.96 ms of work hidden, mostly launching; before, 168 ms without a request",
+        ),
+    ],
+)
+def test_a_kind_says_what_of_the_servers_work_is_hidden(
+    name: str, kind: str, note: str, shared_traces: Path
+) -> None:
+    kinds, _ = serving(shared_traces / "serving" / name)
+    report = iterations_report(real_trace(shared_traces / "serving" / name))
+    assert report is not None
+    assert kind_note(kinds[kind], report["scheduling"]).replace("\u202f", " ") == note
+
+
+def test_a_serial_server_hides_nothing_but_waiting() -> None:
+    report = iterations_report(served(DECODING))
+    assert report is not None
+    assert kind_note(report["kinds"][0], report["scheduling"]) == "waits 60\u202f%; no work hidden"
+
+
 def test_what_happens_outside_of_iterations_does_not_count(shared_traces: Path) -> None:
     report = session_report(session(real_trace(shared_traces / "serving/queue_empty")))
     assert report["iterations"] is not None
@@ -178,6 +206,11 @@ def test_the_page_gets_each_iteration_and_the_templates(shared_traces: Path) -> 
     durations_ps = sum(row["count"] * row["wall_ps"]["mean"] for row in answer["kinds"])
     assert 0 <= sum(answer["iterations"]["wall_ps"]) - durations_ps < 69  # means are rounded down
     assert answer["requests"] is not None
+    columns = answer["iterations"]
+    empty = [
+        kind for kind, part in zip(columns["kind"], columns["part"], strict=True) if part == "no_requests"
+    ]
+    assert empty == ["prefill"] * 8
     assert answer["requests"]["works_while_serving"] == pytest.approx(0.77, abs=0.01)
     assert answer["templates"] == []  # few enough texts to stay apart
     assert all(

@@ -34,6 +34,7 @@ VIEWS = (
     "counts",
     "gaps",
     "executions",
+    "iterations",
     "compiles",
     "hosts",
     "propagation",

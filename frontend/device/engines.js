@@ -2,7 +2,7 @@
 
 import { tickMarks } from '../lib/axis.js';
 import {
-  card, deviceName, emptyCard, eventLinkState, link, rung, rungAxis, tableCard, windowLinkState,
+  answerSection, card, deviceName, emptyCard, eventLinkState, link, rung, rungAxis, tableCard, windowLinkState,
 } from '../lib/cards.js';
 import { chip, fillColors, legend } from '../lib/classes.js';
 import { definedColumns } from '../lib/defined-column.js';
@@ -79,12 +79,7 @@ export function enginesSection(app, sectionSwitch) {
     fill(
       element,
       filters,
-      h(
-        'section',
-        { class: 'answer', 'aria-label': 'What the device does', 'data-testid': 'engines-answer' },
-        h('p', { class: 'headline' }, of_device.headline),
-        of_device.details && h('p', { class: 'details' }, of_device.details),
-      ),
+      answerSection('What the device does', of_device.headline, of_device.details, 'engines-answer'),
       runCard(of_device),
       of_device.waits.length > 0 && waitsCard(of_device),
     );

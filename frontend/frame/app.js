@@ -22,7 +22,7 @@ import { createDiagnostics } from './diagnostics.js';
 import { choiceNote, createFileWatch, partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
-import { NO_DEVICE_TEXT, NO_EXECUTIONS_TEXT, NO_GAPS_TEXT } from '../lib/cards.js';
+import { NO_DEVICE_TEXT, NO_EXECUTIONS_TEXT, NO_GAPS_TEXT, NO_ITERATIONS_TEXT } from '../lib/cards.js';
 import { createTermTips } from './term-tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
@@ -65,7 +65,7 @@ const BUSY_AFTER_MS = 300;
 /** Earlier estimates of the remaining time are not shown: too little is read. */
 const ESTIMATE_AFTER_MS = 1000;
 /** Why a view that counts something has nothing to show. @type {Record<string, string>} */
-const NOTHING_TEXTS = { gaps: NO_GAPS_TEXT, executions: NO_EXECUTIONS_TEXT };
+const NOTHING_TEXTS = { gaps: NO_GAPS_TEXT, executions: NO_EXECUTIONS_TEXT, iterations: NO_ITERATIONS_TEXT };
 
 /** @param {boolean} isCopy whether the page is a static copy: one session, and nothing to capture or compare with */
 export function createApp(isCopy) {
@@ -382,7 +382,7 @@ export function createApp(isCopy) {
     ...viewDefinitions.map(({ id, key }, index) => ({
       code: `Digit${key ?? index + 1}`,
       shift: false,
-      label: index ? '' : '1…9',
+      label: index ? '' : '0…9',
       does: 'views',
       run: () => goToView(id),
     })),

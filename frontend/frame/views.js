@@ -34,9 +34,10 @@ export const VIEWS = [
   lazyView('timeline', 'Timeline', async () => (await import('../timeline/view.js')).timelineView),
   lazyView('gaps', 'Gaps', async () => (await import('../gaps/view.js')).gapsView),
   lazyView('executions', 'Executions', async () => (await import('../executions/view.js')).executionsView),
+  lazyView('iterations', 'Iterations', async () => (await import('../iterations/view.js')).iterationsView),
   lazyView('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
   lazyView('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
   lazyView('hosts', 'Hosts', async () => (await import('../hosts/view.js')).hostsView),
   lazyView('device', 'Device', async () => (await import('../device/view.js')).deviceView),
-  { ...lazyView('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 9 },
+  { ...lazyView('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 0 },
 ];

@@ -23,6 +23,12 @@ export function niceTicks(max) {
   );
 }
 
+/** The length of an axis with room for `max`: the next multiple of its 1-2-5 step. @param {number} max */
+export function niceLength(max) {
+  const step = niceStep(max / 6);
+  return Math.ceil(max / step) * step;
+}
+
 /** Ticks end at this share of an axis, so that the label of the last one fits. */
 const LAST_TICK_SHARE = 0.96;
 

@@ -1,10 +1,11 @@
 /** Elements that several views share: cards, columns and cells, small bars, and link states of the timeline. */
 
 import { button, h, percent } from './dom.js';
-import { CLASSES, LABELS, classCell, tone } from './classes.js';
+import { CLASSES, LABELS, classCell, fillColors, tone } from './classes.js';
 import { count, cutMiddle, MISSING, plural, timeText } from './format.js';
 import { gapText, msText, spanText, windowText } from './link.js';
 import { table, textColumn } from './table.js';
+import { total } from './totals.js';
 
 /** In windows at least this wide, tables show longer names. */
 const WIDE_WINDOW_PX = 1900;
@@ -55,6 +56,7 @@ export const tableCard = (title, more, options, ...below) =>
 
 export const NO_GAPS_TEXT = 'No gap of 10\u202fµs or more.';
 export const NO_EXECUTIONS_TEXT = 'No execution in this capture.';
+export const NO_ITERATIONS_TEXT = 'No server that decodes in this capture.';
 export const NO_DEVICE_TEXT = 'This capture has no device plane.';
 
 /**
@@ -133,6 +135,46 @@ export const miniBar = (parts) =>
 /** A bar from the left. @param {number} share its length, from 0 to 1 @param {string} [color] */
 export const lengthBar = (share, color) => h('span', { class: color ? 'bar bare' : 'bar' },
   h('i', { style: { width: percent(Math.min(1, Math.max(0, share))), ...(color && { background: color }) } }));
+
+/**
+ * The first sentence of a view beside what to do about it.
+ * @param {string} label for screen readers @param {string} headline @param {string} details @param {string} testid
+ */
+export const answerSection = (label, headline, details, testid) =>
+  h(
+    'section',
+    { class: 'answer', 'aria-label': label, 'data-testid': testid },
+    h('p', { class: 'headline' }, headline),
+    details && h('p', { class: 'details' }, details),
+  );
+
+/**
+ * A piece of a bar: `look` is the name of its colour and the CSS class of its texture.
+ * @typedef {{ps: number, look: [color: string, texture: string], label?: string|false, title: string}} Piece
+ */
+/**
+ * The pieces of a row on an axis, side by side from an instant on. A label is shown where it fits as a whole.
+ * @param {Piece[]} pieces @param {number} axis_ps length of the axis
+ * @param {number} [from_ps] @param {Record<string, any>} [attributes]
+ */
+export function stackedBar(pieces, axis_ps, from_ps = 0, attributes = {}) {
+  const shown = pieces.filter(({ ps }) => ps > 0);
+  return h(
+    'span',
+    {
+      class: 'stack',
+      ...attributes,
+      style: { left: percent(from_ps / axis_ps), width: percent(total(shown, 'ps') / axis_ps) },
+    },
+    shown.map(({ ps, look: [color, texture], label, title }) =>
+      h(
+        'span',
+        { class: texture, style: { ...fillColors(color), flex: `${ps} 1 0` }, title },
+        label && h('b', null, label),
+      ),
+    ),
+  );
+}
 
 /**
  * A row on an axis: its name, a value, bars, and a note.

@@ -42,6 +42,8 @@ export function definedColumn({ key, head, unit }, { field, timeUnit = UNITS.ms,
       return countColumn(head, value, options);
     case 'code':
       return textColumn(head, value, { cell: (item) => codeCell(value(item), MAX_NAME_LETTERS), ...options });
+    case 'words':
+      return textColumn(head, (item) => value(item)?.replaceAll('_', ' '), options);
     case 'class':
       return textColumn(head, (item) => LABELS[/** @type {import('./classes.js').ClassName} */ (value(item))], {
         cell: (item) => classCell(value(item)),

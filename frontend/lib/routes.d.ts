@@ -1896,6 +1896,8 @@ export interface IterationColumns {
   wall_ps: number[];
   /** Time in which a device works, the mean of the host's devices. */
   device_ps: number[];
+  /** What the server's thread does longest while devices wait; `null` if they never do. */
+  part: (Part | null)[];
   /** What its batch consists of. */
   kind: BatchKind[];
   /** Name of its annotation, with numbers. */
@@ -1910,7 +1912,7 @@ export interface IterationsAnswer {
   partial?: HostCounts;
   /** What the device waits for in a sentence; empty if no host serves. */
   headline: string;
-  /** How much the devices work while there are requests; empty if there always are. */
+  /** What to do about it, as in the verdict. */
   details: string;
   /** How far the server schedules ahead; `null` if that is not known. */
   scheduling: Scheduling | null;
@@ -1958,6 +1960,8 @@ export interface KindRow {
   parts: PartRow[];
   /** The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead. */
   host_ps: number;
+  /** How much the device waits, and what its work hides of the server's. */
+  note: string;
 }
 
 /** The slices of one lane of a row as columns, by start. Neighbours below 2 px are merged. */

@@ -172,6 +172,19 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
   },
+  iterations: {
+    kind: { key: 'kind', head: 'Kind', unit: 'words' },
+    template: { key: 'template', head: 'Annotation', unit: 'code' },
+    count: { key: 'count', head: 'Iterations', unit: 'count' },
+    mean_ps: { key: 'mean_ps', head: 'Mean', unit: 'time', derived: true },
+    p50_ps: { key: 'p50_ps', head: 'p50', unit: 'time', derived: true },
+    p99_ps: { key: 'p99_ps', head: 'p99', unit: 'time', derived: true },
+    device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },
+    bubble_ps: { key: 'bubble_ps', head: 'Device waits', unit: 'time' },
+    round_trips: { key: 'round_trips', head: 'Round trips', unit: 'count' },
+    arrays_sent: { key: 'arrays_sent', head: 'Arrays sent', unit: 'count' },
+    programs: { key: 'programs', head: 'Launches', unit: 'count' },
+  },
   lazy_dynamo_executions: {
     program: { key: 'program', head: 'Program', unit: 'code' },
     kind: { key: 'kind', head: 'Kind', unit: 'text' },
@@ -232,6 +245,11 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     difference_ps: { key: 'difference_ps', head: 'B − A', unit: 'change' },
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
+  },
+  parts: {
+    part: { key: 'part', head: 'Part', unit: 'words' },
+    exposed_ps: { key: 'exposed_ps', head: 'The device waits', unit: 'time' },
+    hidden_ps: { key: 'hidden_ps', head: 'While it works', unit: 'time' },
   },
   phase_differences: {
     name: { key: 'name', head: 'Phase', unit: 'text', derived: true },

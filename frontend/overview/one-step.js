@@ -1,9 +1,9 @@
 /** One usual step of a core on an axis: what it consists of, and how short fixes make it. */
 
 import { h, percent } from '../lib/dom.js';
-import { chip, fillColors } from '../lib/classes.js';
-import { niceStep, tickMarks } from '../lib/axis.js';
-import { card, link, rung, rungAxis, windowLinkState } from '../lib/cards.js';
+import { chip } from '../lib/classes.js';
+import { niceLength, tickMarks } from '../lib/axis.js';
+import { card, link, rung, rungAxis, stackedBar, windowLinkState } from '../lib/cards.js';
 import { digits, share, timeText, unitFor } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { roundParts } from '../lib/rounded-parts.js';
@@ -36,8 +36,7 @@ export function oneStepCard(answer, app) {
   if (!one_step) return null;
   const { per, now_ps, once_ps, parts, rungs } = one_step;
   const mean_ps = now_ps + once_ps;
-  const step_ps = niceStep(mean_ps / 6);
-  const axis_ps = Math.ceil(mean_ps / step_ps) * step_ps;
+  const axis_ps = niceLength(mean_ps);
   const unit = unitFor(now_ps);
   const time = (/** @type {number} */ ps) => timeText(ps, SUM_DECIMALS);
   /** A piece of a bar from one time to another. @param {string} className @param {number} from @param {number} to */
@@ -112,28 +111,17 @@ function usualStepLink(now_ps, { start_ps, duration_ps }, app) {
  * @param {number} from_ps @param {number} axis_ps
  */
 function partsBar(parts, key, from_ps, axis_ps) {
-  const shown = parts.filter((part) => part[key] > 0);
-  const length_ps = total(shown, key);
-  return h(
-    'span',
-    {
-      class: key === 'ps' ? 'stack' : 'stack once',
-      'data-testid': key === 'ps' ? 'one-step' : 'one-step-once',
-      style: { left: percent(from_ps / axis_ps), width: percent(length_ps / axis_ps) },
-    },
-    shown.map((part) => {
-      const [color, texture] = lookOf(part);
-      return h(
-        'span',
-        {
-          class: texture,
-          style: { ...fillColors(color), flex: `${part[key]} 1 0` },
-          title: `${part.label} ${timeText(part[key])}, ${share(part[key] / total(parts, 'ps'))}`,
-        },
-        // What happened once has pale colours and no label.
-        key === 'ps' && h('b', null, part.label),
-      );
-    }),
+  return stackedBar(
+    parts.map((part) => ({
+      ps: part[key],
+      look: lookOf(part),
+      // What happened once has pale colours and no label.
+      label: key === 'ps' && part.label,
+      title: `${part.label} ${timeText(part[key])}, ${share(part[key] / total(parts, 'ps'))}`,
+    })),
+    axis_ps,
+    from_ps,
+    key === 'ps' ? { 'data-testid': 'one-step' } : { class: 'stack once', 'data-testid': 'one-step-once' },
   );
 }
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from tb_xla_insights.analysis.iterations.texts import main_kind, serial_text
+from tb_xla_insights.analysis.iterations.texts import (
+    ITS_WORK,
+    degree_of,
+    main_kind,
+    own_work_ps,
+    serial_text,
+)
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.report.subject import subject_of
 from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
 from tb_xla_insights.schema.iterations import Part
 from tb_xla_insights.text.english import plural
-from tb_xla_insights.text.units import rounded_share
+from tb_xla_insights.text.units import brief_time, rounded_share
 
 Row = Mapping[str, Any]
 
@@ -51,6 +57,24 @@ def part_rows(row: Row) -> list[Row]:
         for part in get_args(Part)
         if part in exposed or part in hidden
     ]
+
+
+def kind_note(row: Row, scheduling: Row | None) -> str:
+    """`waits 60 %; 1.67 ms of work hidden, mostly launching`, or, of a server that schedules ahead, `waits 21 %; free
+    until 3.85 ms of device time`: a device that needs less than the server's own work waits for it."""
+    empty_ps = row["bubble_by_part_ps"].get("no_requests", 0)
+    waits = (row["bubble_ps"] - empty_ps) / (row["wall_ps"]["mean"] - empty_ps)
+    hidden_ps = {part: row["hidden_by_part_ps"].get(part, 0) for part in ITS_WORK if part != "unrecorded"}
+    if scheduling and scheduling["kind"] != "sync":
+        hides = f"free until {brief_time(own_work_ps(row))} of device time"
+    elif all_ps := sum(hidden_ps.values()):
+        longest = max(hidden_ps, key=lambda part: hidden_ps[part])
+        degree = degree_of(hidden_ps[longest], all_ps)
+        hides = f"{brief_time(all_ps)} of work hidden, {degree} {ITS_WORK[longest]}"
+    else:
+        hides = "no work hidden"
+    empty = f"; before, {brief_time(empty_ps)} without a request" if empty_ps else ""
+    return f"waits {rounded_share(waits)}; {hides}{empty}"
 
 
 def while_serving(report: Row) -> str:

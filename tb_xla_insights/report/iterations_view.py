@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.host.templates import annotation_names, numbers_in
 from tb_xla_insights.analysis.iterations.iterations import find_iterations, iteration_name
+from tb_xla_insights.analysis.iterations.parts import PARTS
 from tb_xla_insights.analysis.iterations.report import part_times, slot_ranges
 from tb_xla_insights.analysis.iterations.texts import main_kind, own_work_ps
-from tb_xla_insights.report.iterations_text import iterations_headline, part_rows, while_serving
+from tb_xla_insights.report.iterations_text import iterations_headline, kind_note, part_rows
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
 from tb_xla_insights.trace.metadata_events import count_by_metadata
@@ -32,14 +33,20 @@ def iterations(session: SessionView) -> IterationsAnswer:
     """The iterations of the session's servers: by kind, and one by one those of the hosts in memory."""
     found = session.report["iterations"]
     kinds = found["kinds"] if found else []
+    scheduling = found["scheduling"] if found else None
     rows: list[KindRow] = [
-        {**row, "parts": part_rows(row), "host_ps": own_work_ps(row)}  # type: ignore[typeddict-item]
+        {
+            **row,
+            "parts": part_rows(row),  # type: ignore[typeddict-item]
+            "host_ps": own_work_ps(row),
+            "note": kind_note(row, scheduling),
+        }
         for row in kinds
     ]
     return {
         "headline": iterations_headline(session.report),
-        "details": while_serving(session.report),
-        "scheduling": found["scheduling"] if found else None,
+        "details": session.report["verdict"]["details"],
+        "scheduling": scheduling,
         "requests": _requests(session.report),
         "kinds": rows,
         "main": kinds.index(main_kind(kinds)) if kinds else None,
@@ -62,7 +69,8 @@ def _requests(report: Any) -> Requests | None:
 
 def _columns(session: SessionView) -> IterationColumns:
     columns: IterationColumns = {
-        "start_ps": [], "wall_ps": [], "device_ps": [], "kind": [], "name": [], "host": []
+        "start_ps": [], "wall_ps": [], "device_ps": [], "part": [], "kind": [], "name": [],
+        "host": [],
     }  # fmt: skip
     for trace in session.hosts.traces:
         if not is_server(trace) or not trace.devices:
@@ -71,9 +79,13 @@ def _columns(session: SessionView) -> IterationColumns:
         shown = slice(0, _MAX_ITERATIONS - len(columns["host"]))
         columns["start_ps"] += found.start_ps[shown].tolist()
         columns["wall_ps"] += (found.end_ps - found.start_ps)[shown].tolist()
-        columns["device_ps"] += (
-            part_times(trace).hidden_ps[shown].sum(axis=1) // len(trace.devices)
-        ).tolist()
+        times, cores = part_times(trace), len(trace.devices)
+        exposed_ps = times.exposed_ps[shown]
+        columns["device_ps"] += (times.hidden_ps[shown].sum(axis=1) // cores).tolist()
+        columns["part"] += [
+            PARTS[part] if row[part] else None
+            for row, part in zip(exposed_ps, exposed_ps.argmax(axis=1).tolist(), strict=True)
+        ]
         columns["kind"] += found.kind[shown]
         columns["name"] += [iteration_name(trace, row) for row in found.mark[shown].tolist()]
         columns["host"] += [trace.host] * len(found.mark[shown])

@@ -17,6 +17,8 @@ class IterationColumns(TypedDict):
     """Time until the next one begins."""
     device_ps: list[int]
     """Time in which a device works, the mean of the host's devices."""
+    part: list[Part | None]
+    """What the server's thread does longest while devices wait; `null` if they never do."""
     kind: list[BatchKind]
     """What its batch consists of."""
     name: list[str]
@@ -43,6 +45,8 @@ class KindRow(IterationKind):
     """Their parts, in the order of the loop."""
     host_ps: int
     """The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead."""
+    note: str
+    """How much the device waits, and what its work hides of the server's."""
 
 
 class Template(TypedDict):
@@ -75,7 +79,7 @@ class IterationsAnswer(PartialAnswer):
     headline: str
     """What the device waits for in a sentence; empty if no host serves."""
     details: str
-    """How much the devices work while there are requests; empty if there always are."""
+    """What to do about it, as in the verdict."""
     scheduling: Scheduling | None
     """How far the server schedules ahead; `null` if that is not known."""
     requests: Requests | None

@@ -57,7 +57,7 @@ class RouteRecorder:
         yield from self.ask("sessions")
         overview = yield from self.ask("overview")
         for route in (
-            "counts", "executions", "compiles", "hosts", "propagation", "device", "engines", "memory",
+            "counts", "executions", "iterations", "compiles", "hosts", "propagation", "device", "engines", "memory",
         ):  # fmt: skip
             yield from self.ask(route)
         items = (yield from self.ask("gaps"))["items"]

@@ -56,12 +56,17 @@ def main_kind(rows: Sequence[AnyRow]) -> AnyRow:
     return max(rows, key=host_time_ps)
 
 
+def degree_of(longest_ps: int, all_ps: int) -> str:
+    """How the longest part of a time is called."""
+    return "mostly" if 2 * longest_ps >= all_ps else "above all"
+
+
 def serial_text(waits: str, row: Row) -> str:
     """`the device waits in 5.3 of 8.8 ms of a decode iteration, mostly for scheduling`."""
     by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
     empty_ps = by_part.get("no_requests", 0)
     waits_ps = row["bubble_ps"] - empty_ps
     longest = max(ITS_WORK, key=lambda part: by_part.get(part, 0))
-    degree = "mostly" if 2 * by_part.get(longest, 0) >= waits_ps else "above all"
+    degree = degree_of(by_part.get(longest, 0), waits_ps)
     time = part_text(waits_ps, row["wall_ps"]["mean"] - empty_ps)
     return f"{waits} in {time} of {_ITERATION[row['kind']]}, {degree} for {ITS_WORK[longest]}"

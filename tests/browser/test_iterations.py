@@ -1,0 +1,158 @@
+"""The view Iterations: what the device waits for in the loop of a server that decodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser.conftest import serving, session_named
+from browser.driver import Xi, plain_spaces
+from browser.tables import column, ps
+from browser.test_access import faults_in_both_themes
+from playwright.sync_api import Page, expect
+
+SERVERS = ("sched_sync", "sched_async", "queue_empty")
+
+
+@pytest.fixture(scope="module")
+def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A serial server, one that schedules an iteration ahead, and one that has no request for most of the time; and a
+    training run."""
+    logdir = tmp_path_factory.mktemp("captures")
+    for name in SERVERS:
+        (logdir / name).symlink_to(shared_traces / "serving" / name)
+    training = session_named("torch_xla_baseline").partition("/")[0]
+    (logdir / training).symlink_to(Path(__file__).parents[2] / "demo_logs" / training)
+    with serving(logdir) as address:
+        yield address
+
+
+@pytest.fixture
+def xi(page: Page, tensorboard: str) -> Xi:
+    return Xi(page, tensorboard)
+
+
+def session_of(shared_traces: Path, name: str) -> str:
+    (folder,) = (shared_traces / "serving" / name).glob("plugins/profile/*")
+    return f"{name}/{folder.name}"
+
+
+def open_iterations(xi: Xi, shared_traces: Path, name: str, view: str = "iterations") -> None:
+    xi.open(session_of(shared_traces, name), v=view)
+
+
+def bar_ps(page: Page, row: int) -> list[float]:
+    """The widths of the pieces of a bar, as shares of its axis."""
+    bar = page.get_by_test_id("bubble-ladder").locator(".rung-bar").nth(row)
+    widths: list[float] = bar.evaluate(
+        """bar => [...bar.querySelectorAll('.stack > span')].map(piece =>
+            piece.getBoundingClientRect().width / bar.getBoundingClientRect().width)"""
+    )
+    return widths
+
+
+def test_the_bars_are_the_rows_of_the_table(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "sched_sync")
+    headline = plain_spaces(xi.page.locator("[data-testid=iterations-answer] .headline").inner_text())
+    assert headline.startswith("Decoding is serial: the CPU (as XLA device) waits in 5.3 of 8.8 ms")
+    table = xi.page.get_by_test_id("iterations-table")
+    assert column(table, "Kind").all_inner_texts() == ["decode", "mixed"]
+    mean, device, waits, schedule = (
+        ps(column(table, head)) for head in ("Mean", "Device,", "Device waits", "schedule")
+    )
+    assert mean == [work + wait for work, wait in zip(device, waits, strict=True)]
+    decode, mixed = bar_ps(xi.page, 0), bar_ps(xi.page, 2)
+    for widths, at in ((decode, 0), (mixed, 1)):
+        assert widths[1] / widths[0] == pytest.approx(schedule[at] / device[at], rel=0.02)
+        assert sum(widths) == pytest.approx(sum(decode) * mean[at] / mean[0], abs=0.02)
+
+
+def test_printed_parts_add_up_to_the_time_the_device_waits(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "queue_empty")
+    table = xi.page.get_by_test_id("iterations-table")
+    heads = [text.removesuffix(", ms") for text in table.locator("thead th").all_inner_texts()]
+    parts = slice(heads.index("Device waits") + 1, heads.index("Round trips"))
+    assert heads[parts][:2] == ["no requests", "build"]
+    for row in table.locator("tbody tr").all():
+        cells = row.locator("td").all_inner_texts()
+        waits_us = int(cells[parts.start - 1].replace(".", ""))
+        assert sum(int(text.replace(".", "")) for text in cells[parts]) == waits_us
+        assert waits_us + int(cells[parts.start - 2].replace(".", "")) == int(
+            cells[heads.index("Mean")].replace(".", "")
+        )
+
+
+def test_host_time_is_exposed_or_hidden(xi: Xi, shared_traces: Path) -> None:
+    session = session_of(shared_traces, "sched_async")
+    xi.open(session, v="iterations")
+    table = xi.page.get_by_test_id("host-parts")
+    exposed, hidden = (ps(column(table, head)) for head in ("The device waits", "While it works"))
+    kinds = xi.document("iterations", session)["kinds"]
+    assert table.locator("tr.group").all_inner_texts() == [kind["kind"] for kind in kinds]
+    assert sum(exposed) == sum(kind["bubble_ps"] for kind in kinds)
+    assert sum(hidden) == sum(kind["device_ps"] for kind in kinds)
+    assert column(table, "Part").all_inner_texts()[:3] == ["schedule", "build", "to device"]
+
+
+def test_a_server_that_is_ahead_has_a_limit_and_a_serial_one_has_none(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "sched_async")
+    rung = xi.page.get_by_test_id("kind-ladder-decode")
+    expect(rung).to_contain_text("free until 3.85\u202fms of device time")
+    lines = xi.page.get_by_test_id("bubble-ladder").locator(".free")
+    expect(lines).to_have_count(2)
+    open_iterations(xi, shared_traces, "sched_sync")
+    expect(rung).to_contain_text("waits 60\u202f%; 1.67\u202fms of work hidden, mostly launching")
+    expect(lines).to_have_count(0)
+
+
+def test_a_kind_and_its_percentiles_open_an_iteration_by_keyboard(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "sched_sync")
+    table = xi.page.get_by_test_id("iterations-table")
+    [p99, _] = ps(column(table, "p99"))
+    link = column(table, "p99").first.get_by_role("button")
+    link.focus()
+    xi.page.keyboard.press("Enter")
+    xi.ready()
+    assert xi.drawn("selection")["kind"] == "window"
+    start, duration = xi.link()["sel"].removeprefix("win:").split("+")
+    assert round(float(duration) * 1e9) == p99
+    xi.page.go_back()
+    xi.ready()
+    rows = xi.page.get_by_test_id("iterations-list")
+    at = ps(column(rows, "Start")).index(round(float(start) * 1e9))
+    assert ps(column(rows, "Duration"))[at] == p99
+    xi.page.get_by_test_id("kind-ladder-mixed").get_by_role("button", name="mixed").click()
+    xi.ready()
+    assert xi.link()["v"] == "timeline"
+
+
+def test_iterations_are_in_order_and_name_what_took_longest(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "queue_empty")
+    rows = xi.page.get_by_test_id("iterations-list")
+    starts, durations = ps(column(rows, "Start")), ps(column(rows, "Duration"))
+    assert starts[1:] == [start + time for start, time in zip(starts, durations, strict=True)][:-1]
+    longest = column(rows, "Longest part").all_inner_texts()
+    kinds = column(rows, "Kind").all_inner_texts()
+    assert {kind for kind, part in zip(kinds, longest, strict=True) if part == "no requests"} == {"prefill"}
+    rows.get_by_role("button", name="Duration").click()
+    assert xi.link()["o"] == "-Duration"
+    xi.page.go_back()
+    xi.idle()
+    assert ps(column(rows, "Start")) == starts
+
+
+def test_other_captures_have_no_iterations(xi: Xi, baseline: str) -> None:
+    xi.open(baseline, v="overview")
+    tab = xi.page.get_by_test_id("tab-iterations")
+    expect(tab).to_have_text("Iterations–")
+    expect(tab).to_have_attribute("title", "No server that decodes in this capture.")
+    tab.click()
+    xi.page.wait_for_selector("main[data-state=empty]")
+    expect(xi.page.get_by_test_id("view-iterations")).to_contain_text("vLLM, sglang and MaxText")
+
+
+@pytest.mark.parametrize("name", ["sched_async", "queue_empty"])
+def test_the_view_is_accessible_in_both_themes(xi: Xi, shared_traces: Path, axe: str, name: str) -> None:
+    open_iterations(xi, shared_traces, name)
+    assert faults_in_both_themes(xi, axe) == []
