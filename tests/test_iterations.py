@@ -11,8 +11,10 @@ from captures import capture, real_trace, session, thread
 from launching import Tpu
 from schema_checks import check_answer
 
+from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.iterations.iterations import find_iterations
 from tb_xla_insights.analysis.iterations.report import iterations_report
+from tb_xla_insights.analysis.iterations.texts import host_time_ps, serial_text
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.iterations_text import kind_note
 from tb_xla_insights.report.iterations_view import iterations
@@ -156,6 +158,57 @@ def test_the_kind_of_a_batch_is_what_its_name_tells(names: list[str], kinds: lis
     found = find_iterations(capture(thread("python", *events)))
     assert found.kind == kinds
     assert all(not row for row, name in zip(found.numbers, names, strict=True) if "forward" in name)
+
+
+def sent(arrays: int) -> Trace:
+    """Iterations of 200 us that take 4 us for each of some arrays, of which the runtime records half."""
+    tpu = Tpu()
+    for start in range(0, 1200, 200):
+        tpu.on_main("execute_model: 3 reqs, 3 toks", start, 140)
+        for number in range(arrays):
+            tpu.on_main("TransferToDevice", start + 4 * number, 2)
+        tpu.launch(start + 130, (start + 132, 6), (start + 140, 40))
+    return tpu.trace()
+
+
+@pytest.mark.parametrize(("arrays", "sending_us"), [(30, 118), (8, 30), (7, 14)])
+def test_many_arrays_that_are_sent_one_by_one_are_one_time(arrays: int, sending_us: int) -> None:
+    trace = sent(arrays)
+    report = iterations_report(trace)
+    assert report is not None
+    (row,) = report["kinds"]
+    assert row["bubble_by_part_ps"]["to_device"] == sending_us * US
+    assert row["arrays_sent"] == arrays
+    found = {finding.id: finding for finding in find_findings(trace)}
+    assert ("many_sends" in found) == (arrays >= 8)
+    if arrays >= 8:
+        assert found["many_sends"].cost_ps == 5 * (4 * arrays - 4) * US  # the first of the arrays remains
+
+
+def test_compiling_says_nothing_about_how_a_server_schedules() -> None:
+    row = {
+        "kind": "decode",
+        "count": 3,
+        "wall_ps": {"mean": 100 * US},
+        "bubble_ps": 90 * US,
+        "bubble_by_part_ps": {"schedule": 6 * US, "launch": 4 * US, "compile": 80 * US},
+    }
+    assert serial_text("the device waits", row) == (
+        "the device waits in 10.0 of 20.0\u202fµs of a decode iteration, mostly for scheduling"
+    )
+    assert host_time_ps(row) == 3 * 10 * US
+
+
+@pytest.mark.parametrize(("programs", "is_told"), [(7, False), (8, True)])
+def test_up_to_seven_programs_in_an_iteration_are_apart_for_a_reason(programs: int, is_told: bool) -> None:
+    tpu = Tpu()
+    for start in range(0, 1800, 300):
+        tpu.on_main("execute_model: 3 reqs, 3 toks", start, 280)
+        for number in range(programs):
+            at = start + 30 * number
+            tpu.launch(at, (at + 2, 6), (at + 9, 3), program=f"part{number}({number})")
+    found = {finding.id for finding in find_findings(tpu.trace())}
+    assert ("many_small_executions" in found) == is_told
 
 
 def test_without_a_server_there_are_no_iterations() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from captures import capture, real_trace, session, space_of, thread
 
+from tb_xla_insights.analysis.findings.compile_advice import advise_change
 from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.iterations.stalls import find_prefill_stalls
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
@@ -85,6 +88,52 @@ def test_annotations_of_the_scheduler_are_listed_beside_those_of_the_thread_that
     }
     iterations = json.loads((folder / "truth.json").read_text())["annotation_templates"]
     assert {path.rpartition("/")[2]: row["count"] for path, row in rows.items()} == iterations
+
+
+def test_requests_that_decode_wait_for_prompts_alone(shared_traces: Path) -> None:
+    """By the script's own timers, prompts alone take 54 ms at most between two iterations that decode the same
+    requests."""
+    rows = json.loads((shared_traces / "serving/prefill_stall/truth.json").read_text())["per_iteration"]
+    starts_us, kinds = [row[0] for row in rows], [row[2] for row in rows]
+    (stall,) = (
+        row
+        for row in report_of(shared_traces / "serving/prefill_stall")["findings"]
+        if row["id"] == "prefill_stall"
+    )
+    waits_us = [
+        starts_us[after + 1] - starts_us[before + 1]
+        for before, after in pairwise(at for at, kind in enumerate(kinds[:-1]) if kind == "decode")
+        if after > before + 1
+    ]
+    usual_us = stall["evidence"]["usual_ps"] / 1e6
+    assert stall["evidence"]["count"] == sum(wait_us > 3 * usual_us for wait_us in waits_us)
+    assert stall["evidence"]["longest_ps"] / 1e6 == pytest.approx(max(waits_us), rel=0.01)
+    assert (stall["gain"], stall["cost_ps"]) == (None, 0)
+
+
+@pytest.mark.parametrize(("request_id", "count"), [("a", 1), ("c", 0)])
+def test_nobody_waits_for_prompts_if_other_requests_decode_afterwards(
+    request_id: str, count: int, tmp_path: Path
+) -> None:
+    batches = (
+        [("1 reqs, 1 toks", "a")] * 3 + [("1 reqs, 40 toks", "b")] + [("1 reqs, 1 toks", request_id)] * 3
+    )
+    events = [
+        (f"execute_model: {batch}", 20 * at + 80 * (at > 3), 10, {"request_id1": id_})
+        for at, (batch, id_) in enumerate(batches)
+    ]
+    space_of(thread("python", *events)).write(tmp_path / "vm.xplane.pb")
+    stalls = find_prefill_stalls(real_trace(tmp_path))
+    assert (len(stalls.start_ps) if stalls else 0) == count
+    if stalls:
+        assert (stalls.start_ps.tolist(), stalls.end_ps.tolist(), stalls.usual_ps) == ([60], [180], 20)
+
+
+@pytest.mark.parametrize(
+    ("is_server", "begins"), [(False, "Drop the last batch"), (True, "Pad the parameter")]
+)
+def test_a_server_has_no_last_batch(is_server: bool, begins: str) -> None:
+    assert advise_change("shrinks", "jax", " in serve", "", is_server).startswith(begins)
 
 
 def test_round_trips_are_to_be_joined(shared_traces: Path) -> None:

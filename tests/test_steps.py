@@ -49,6 +49,33 @@ def test_annotations_precede_other_sources() -> None:
     ]
 
 
+def test_annotations_with_one_number_are_one_step_if_most_numbers_have_several() -> None:
+    """Rounds of reinforcement learning: a sampler, a reward without an annotation, a trainer with two parts."""
+    events: list[Event] = []
+    for number, start in enumerate((0, 100, 200)):
+        events += [
+            ("sampler", start, 30, {"_r": 1, "step_num": number}),
+            ("trainer", start + 40, 50, {"_r": 1, "step_num": number}),
+            ("train", start + 40, 20, {"_r": 1, "step_num": number}),
+            ("train", start + 60, 20, {"_r": 1, "step_num": number}),
+        ]
+    trace = capture(thread("python", *events))
+    assert step_rows(trace) == [
+        ("sampler + trainer", 0, "annotation", 0, 100),
+        ("sampler + trainer", 1, "annotation", 100, 100),
+        ("sampler + trainer", 2, "annotation", 200, 90),
+    ]
+    assert [times.tolist() for times in annotated_times(trace)] == [[0, 100, 200], [90, 190, 290]]
+
+
+def test_an_annotation_with_the_number_of_a_step_now_and_then_is_a_step_of_its_own() -> None:
+    events = [("train", at, 30, {"_r": 1, "step_num": number}) for number, at in enumerate((0, 50, 100))]
+    events.append(("evaluate", 85, 10, {"_r": 1, "step_num": 1}))
+    assert [row[0] for row in step_rows(capture(thread("python", *events)))] == [
+        "train", "train", "evaluate", "train"
+    ]  # fmt: skip
+
+
 def test_step_lasts_until_the_next_one_begins() -> None:
     """A loader runs between the annotations, and the host evaluates once. Nothing is recorded after the last one."""
     events = [("train", at, 30, {"_r": 1, "step_num": number}) for number, at in enumerate((0, 50, 100, 400))]

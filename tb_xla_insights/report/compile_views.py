@@ -54,6 +54,7 @@ def _compiles(session: SessionView) -> Compiles:
     report = session.report
     uses_dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
     tracer = find_tracer(uses_dynamo, report["environment"]["framework"])
+    is_server = report["iterations"] is not None
     compiled = {
         (row["host"], row["module"], row["program_id"]) for row in report["compiles"] if row["module"]
     }
@@ -61,7 +62,7 @@ def _compiles(session: SessionView) -> Compiles:
     graphs = _graphs(session)
     return {
         "compiles": [
-            _compile_row(row, tracer, programs[row["host"], row["module"] or ""])
+            _compile_row(row, tracer, programs[row["host"], row["module"] or ""], is_server)
             for row in report["compiles"]
         ],
         "graphs": graphs[:_MAX_GRAPHS],
@@ -77,7 +78,7 @@ def _compiles(session: SessionView) -> Compiles:
     }
 
 
-def _compile_row(row: Compile, tracer: Tracer, programs: int) -> CompileRow:
+def _compile_row(row: Compile, tracer: Tracer, programs: int, is_server: bool) -> CompileRow:
     """A row with its texts. `programs`: the number of programs of its module's name that its host compiled."""
     return {
         **row,
@@ -86,11 +87,11 @@ def _compile_row(row: Compile, tracer: Tracer, programs: int) -> CompileRow:
         "what_is_new": difference_text(row),
         "heading": compile_heading(row),
         "reason": compile_reason(row),
-        "advice": _compile_advice(row, tracer, programs),
+        "advice": _compile_advice(row, tracer, programs, is_server),
     }
 
 
-def _compile_advice(row: Compile, tracer: Tracer, programs: int) -> str | None:
+def _compile_advice(row: Compile, tracer: Tracer, programs: int, is_server: bool) -> str | None:
     """Advice on one compilation; None in warm-up. `programs`: see `_compile_row`."""
     if row["warm_up"]:
         return None
@@ -98,7 +99,7 @@ def _compile_advice(row: Compile, tracer: Tracer, programs: int) -> str | None:
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
         types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
-        return advise_change(row["change"], tracer, place, types)
+        return advise_change(row["change"], tracer, place, types, is_server)
     if row["cut"]:
         return CAPTURE_AGAIN
     # Without hashes, graphs of the same name differ in their programs only.

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.causality import metadata_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
-from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps, rows_of_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.thresholds import REGULAR_STEPS_SHARE
 from tb_xla_insights.arrays import Int32, Int64
@@ -183,7 +183,7 @@ def _next_events(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     """Returns the launches whose step marker is inside an annotation that is below a step's annotation and is no step
     itself. For a marker on a backward pass's thread, the annotations open on the driving thread count."""
-    roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
+    roots = rows_of_steps(trace)
     marker_launches = np.flatnonzero(launches.marker >= 0)
     marker_launches = marker_launches[
         ~find_extractions(trace).is_bridge_event(trace)[launches.marker[marker_launches]]

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
 from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.place import place_of
 from tb_xla_insights.analysis.findings.reads import sync_every_step
-from tb_xla_insights.analysis.findings.serving import serial_iterations
+from tb_xla_insights.analysis.findings.serving import many_sends_one_by_one, prefill_stall, serial_iterations
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.tracing import tracing_bound
 from tb_xla_insights.analysis.findings.worth import (
@@ -43,9 +43,9 @@ __all__ = ["Finding", "Findings", "ShownWindow", "explained_findings", "find_fin
 
 _FINDERS = (
     late_core, dynamo_recompilation, recompilation, host_pause, cpu_fallback, early_sync, input_bound,
-    serial_iterations, sync_every_step, sync_some_steps, transfer_bound, graph_breaks, many_small_executions,
-    tracing_bound, host_code, dispatch_overhead, host_callback, device_copies, device_waits,
-    annotations_not_propagated,
+    many_sends_one_by_one, serial_iterations, prefill_stall, sync_every_step, sync_some_steps, transfer_bound,
+    graph_breaks, many_small_executions, tracing_bound, host_code, dispatch_overhead, host_callback, device_copies,
+    device_waits, annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: what happened once and those with a known location first, those that take
 the rest of a class last."""

@@ -139,10 +139,18 @@ def location_text(logged: str | None, frame: Frame | None, annotation: str | Non
 
 
 def advise_change(
-    change: Change, tracer: Tracer, location: str, types: str, is_in_every_step: bool = False
+    change: Change,
+    tracer: Tracer,
+    location: str,
+    types: str,
+    is_server: bool,
+    is_in_every_step: bool = False,
 ) -> str:
     """Advice on a known change, one sentence. `location`: see `location_text`; `types`: the types that differ, as
-    `f32 became f16`; each is empty if unknown. `is_in_every_step`: whether every step compiles."""
+    `f32 became f16`; each is empty if unknown. `is_server`: whether the host serves, and so has no last batch;
+    `is_in_every_step`: whether every step compiles."""
+    if is_server and change == "shrinks":
+        change = "shape"
     parts = [texts.get(tracer, texts["other"]) for texts in _ADVICE[change]]
     if change == "code" and is_in_every_step:
         parts[0] = _CODE_IN_EVERY_STEP

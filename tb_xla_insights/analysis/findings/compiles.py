@@ -198,6 +198,7 @@ def _advice(
             find_tracer(dynamo, facts.framework),
             location,
             types,
+            facts.words.is_server,
             is_in_every_step=len(numbers) == facts.step_count > 1,
         )
     if all(compilation.cut for compilation in compilations):

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
-from tb_xla_insights.analysis.launches.step_times import annotated_steps, find_steps
+from tb_xla_insights.analysis.launches.step_times import find_steps, rows_of_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.catalog.frames import Frame
@@ -35,7 +35,7 @@ def step_paths(trace: Trace) -> frozenset[str]:
 
 def phase_rows(trace: Trace) -> Int32:
     """The rows of the annotations directly below the steps, in order."""
-    roots = [step.row for step in annotated_steps(trace)]
+    roots = rows_of_steps(trace)
     return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
 
 

@@ -7,8 +7,11 @@ import numpy as np
 from tb_xla_insights.analysis.delays.early_executions import delaying_reads
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, ShownWindow, longest_windows
+from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.iterations.report import iterations_report
+from tb_xla_insights.analysis.iterations.sending import many_sends
+from tb_xla_insights.analysis.iterations.stalls import find_prefill_stalls
 from tb_xla_insights.analysis.iterations.texts import (
     ITS_WORK,
     Row,
@@ -21,8 +24,11 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.text.english import Phrase, sentences
-from tb_xla_insights.text.units import share
+from tb_xla_insights.text.units import brief_times, share
 from tb_xla_insights.trace.model import Trace
+
+_NOT_COMPILING = tuple(name for name in CLASSES if name not in ("compile", "program_load"))
+"""The classes of host time of a server's own work."""
 
 _MIN_SHARE = 0.05
 """Of an iteration: for how much of it the device must wait for the server's own work."""
@@ -40,7 +46,7 @@ def serial_iterations(facts: Facts) -> Finding | None:
         return None
     reads = delaying_reads(trace)
     if _hides_most(row):
-        taken_ps = facts.ledger.take(tuple(set(CLASSES) - {"compile", "program_load"}))
+        taken_ps = facts.ledger.take(_NOT_COMPILING)
     else:
         taken_ps = facts.ledger.take_within(
             ("from_device",), union(trace.start_ps[reads], trace.end_ps[reads])
@@ -78,6 +84,55 @@ def serial_iterations(facts: Facts) -> Finding | None:
         _fix(trace),
         waits_for=Phrase("the host", ", which schedules no iteration ahead"),
         best_if="the host then runs ahead",
+    )
+
+
+def many_sends_one_by_one(facts: Facts) -> Finding | None:
+    """Many arrays that a server sends one by one in an iteration. They cost the starved gaps meanwhile, but for the
+    first array of each time: one with all of them would remain."""
+    sends = many_sends(facts.trace)
+    if not is_server(facts.trace) or not len(sends.count):
+        return None
+    taken_ps = facts.ledger.take_within(_NOT_COMPILING, sends.times_after_first)
+    count = int(np.median(sends.count))
+    frequency = facts.frequency_of(facts.affected_steps(taken_ps))
+    return Finding(
+        "many_sends",
+        f"{count} arrays are sent one by one",
+        f"{count} arrays that are sent one by one",
+        sentences(f"{facts.idle_text(taken_ps, frequency)} while {count} arrays are sent one by one"),
+        f"Pack the {count} arrays into a few: put them into one array on the host, send that, and take it apart on the "
+        "device.",
+        int(taken_ps.sum()),
+        {"arrays": count},
+        longest_windows(map(ShownWindow, sends.start_ps.tolist(), sends.end_ps.tolist())),
+        frequency,
+        Fix(_NOT_COMPILING, windows=sends.times_after_first),
+        waits_for=Phrase("the host", f", which sends {count} arrays one by one"),
+    )
+
+
+def prefill_stall(facts: Facts) -> Finding | None:
+    """Requests that decode wait for the prompts of others. The device works meanwhile: it costs no device time."""
+    stalls = find_prefill_stalls(facts.trace)
+    if stalls is None:
+        return None
+    longest_ps, count = int((stalls.end_ps - stalls.start_ps).max()), len(stalls.start_ps)
+    longest, usual = brief_times(longest_ps, stalls.usual_ps)
+    return Finding(
+        "prefill_stall",
+        "Decoding waits for the prompts of others",
+        "prompts for which decoding waits",
+        sentences(
+            f"running requests wait up to {longest} for their next token instead of {usual}, "
+            f"{'once' if count == 1 else f'{count} times'}: prompts alone come first"
+        ),
+        "Split prompts into chunks that run beside decoding (chunked prefill). That evens out the time between "
+        "tokens; the device has the same work.",
+        0,
+        {"count": count, "longest_ps": longest_ps, "usual_ps": stalls.usual_ps},
+        longest_windows(map(ShownWindow, stalls.start_ps.tolist(), stalls.end_ps.tolist())),
+        "some_steps",
     )
 
 

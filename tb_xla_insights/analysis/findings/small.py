@@ -28,6 +28,10 @@ from tb_xla_insights.trace.nesting import nearest_enclosing
 LAUNCHING_CLASSES = ("sync_prepare", "dispatch", "program_load")
 """The classes of host work that launches a graph."""
 
+_FEWEST_OF_SERVER = 8
+"""As MIN_LAUNCHES_PER_STEP, in an iteration of a server: forward, choice of rows, logits, sampling and what prepares
+them are up to seven programs, which are apart for a reason."""
+
 _CONTAINER, _ELEMENT_WISE, _OTHER = range(3)
 """Kinds of ops."""
 
@@ -133,7 +137,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
     trace, all_launches, small_launches = facts.trace, find_launches(facts.trace), _find_small_launches(facts)
     count, small = len(small_launches.in_steps), len(small_launches.small)
     per_step = facts.usual_count(all_launches.step[small_launches.in_steps])
-    if per_step < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
+    fewest = _FEWEST_OF_SERVER if facts.words.is_server else MIN_LAUNCHES_PER_STEP
+    if per_step < fewest or small < SMALL_LAUNCHES_SHARE * count:
         return None
     before_small = np.isin(facts.ledger.after, small_launches.small)
     taken_ps = facts.ledger.take((*LAUNCHING_CLASSES, "wait"), before_small)

@@ -47,7 +47,7 @@ _MIN_GAIN = {
         LIMITS
         | {
             "sync_some_steps", "transfer_bound", "host_callback", "device_copies", "host_code",
-            "host_pause", "late_core", "serial_iterations",
+            "host_pause", "late_core", "many_sends", "serial_iterations",
         },
         INFO_SHARE,
     ),

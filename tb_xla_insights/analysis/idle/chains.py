@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.gap_segments import ENQUEUED, HOST, RUN, find
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.causality import metadata_flags
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.step_times import annotated_steps
+from tb_xla_insights.analysis.launches.step_times import rows_of_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import overlapping_pairs
 from tb_xla_insights.analysis.time.segments import Segments, overlay_first
@@ -163,7 +163,7 @@ def _naming_events(trace: Trace, pieces: _Pieces) -> Int32:
     row, class_index = pieces.event, pieces.class_index
     classes, flags = event_classes(trace)[0], metadata_flags(trace)
     is_step = np.zeros(len(trace), np.bool_)
-    is_step[[step.row for step in annotated_steps(trace)]] = True
+    is_step[rows_of_steps(trace)] = True
     naming_row = row.copy()
     pending = np.flatnonzero((row >= 0) & (class_index != PYTHON))  # pieces that an ancestor may name
     pending = pending[flags[trace.metadata_index[row[pending]]] & (ENQUEUE | DISPATCH_END) == 0]

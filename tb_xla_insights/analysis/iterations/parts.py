@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.servers import iteration_marks
 from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.iterations.sending import many_sends
 from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments, overlay_first
 from tb_xla_insights.arrays import Int8, Int32
 from tb_xla_insights.catalog.classes import (
@@ -93,15 +95,15 @@ def part_segments(trace: Trace) -> Segments:
     is_other = (of_name >= 0) & (part == PARTS.index("other"))
     part = np.where(is_whole | is_other, of_name, part).astype(np.int8)
     segments = Segments(segments.start_ps, segments.end_ps, part, segments.row)
-    times = no_requests(trace)
+    is_compiling = segments.class_index == PARTS.index("compile")
+    sending = overlay_first(segments.select(is_compiling), _of_part("to_device", many_sends(trace).times))
+    return overlay_first(_of_part("no_requests", no_requests(trace)), overlay_first(sending, segments))
+
+
+def _of_part(part: Part, times: Intervals) -> Segments:
     count = len(times)
-    empty = Segments(
-        times.start_ps,
-        times.end_ps,
-        np.full(count, PARTS.index("no_requests"), np.int8),
-        np.full(count, -1, np.int32),
-    )
-    return overlay_first(empty, segments)
+    codes, rows = np.full(count, PARTS.index(part), np.int8), np.full(count, -1, np.int32)
+    return Segments(times.start_ps, times.end_ps, codes, rows)
 
 
 def _engine_segments(trace: Trace) -> Segments:

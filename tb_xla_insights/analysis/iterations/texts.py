@@ -17,11 +17,14 @@ ITS_WORK: Mapping[Part, str] = {
     "to_device": "sending inputs",
     "launch": "launching",
     "results": "handling results",
-    "compile": "compiling",
     "other": "other work of the host",
     "unrecorded": "work that the capture does not show",
 }
-"""What the device waits for, by part, without the waiting itself."""
+"""What the device waits for, by part, without the waiting itself, and without compiling: that a server is serial makes
+no program new."""
+
+_APART: Sequence[Part] = ("no_requests", "compile")
+"""Parts that say nothing about how a server schedules."""
 
 _ITERATION: Mapping[BatchKind, str] = {
     "decode": "a decode iteration",
@@ -64,9 +67,9 @@ def degree_of(longest_ps: int, all_ps: int) -> str:
 def serial_text(waits: str, row: Row) -> str:
     """`the device waits in 5.3 of 8.8 ms of a decode iteration, mostly for scheduling`."""
     by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
-    empty_ps = by_part.get("no_requests", 0)
-    waits_ps = row["bubble_ps"] - empty_ps
+    apart_ps = sum(by_part.get(part, 0) for part in _APART)
+    waits_ps = row["bubble_ps"] - apart_ps
     longest = max(ITS_WORK, key=lambda part: by_part.get(part, 0))
     degree = degree_of(by_part.get(longest, 0), waits_ps)
-    time = part_text(waits_ps, row["wall_ps"]["mean"] - empty_ps)
+    time = part_text(waits_ps, row["wall_ps"]["mean"] - apart_ps)
     return f"{waits} in {time} of {_ITERATION[row['kind']]}, {degree} for {ITS_WORK[longest]}"

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.unrecorded_work import UnrecordedWork, unrecorded_work
@@ -35,8 +36,8 @@ _STEP_NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `row` is the event that it comes from: the annotation at its start, the event on the device's Steps
-    line, the marker at its end, or the run that it starts with."""
+    """One step. `rows`: the events that it comes from: its annotations, of which a round of reinforcement learning has
+    several, the event on the device's Steps line, the marker at its end, or the run that it starts with."""
 
     name: str
     number: int | None
@@ -44,7 +45,12 @@ class Step:
     host: str
     start_ps: int
     duration_ps: int
-    row: int
+    rows: tuple[int, ...]
+
+    @property
+    def row(self) -> int:
+        """The first event."""
+        return self.rows[0]
 
     @property
     def end_ps(self) -> int:
@@ -110,12 +116,12 @@ def recorded_times(trace: Trace) -> tuple[Int64, Int64]:
 
 
 def annotated_times(trace: Trace) -> tuple[Int64, Int64]:
-    """Returns start and end of the annotation of each recorded step, between which the host is between steps; of steps
-    from other sources, the steps' times."""
+    """Returns the start of the first annotation of each recorded step and the end of its last one, between which the
+    host is between steps; of steps from other sources, the steps' times."""
     start, end = recorded_times(trace)
     steps = recorded_steps(trace)
     if steps and steps[0].source == "annotation":
-        end = trace.end_ps[np.array([step.row for step in steps], np.int32)]
+        end = trace.end_ps[np.array([step.rows[-1] for step in steps], np.int32)]
     return start, end
 
 
@@ -130,15 +136,30 @@ def _steps_of_annotations(trace: Trace) -> Iterator[Step]:
     rows = step_annotation_rows(trace)
     is_function = has_tag(trace, "function_run")[trace.metadata_index[rows]]
     rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
+    if not len(rows):
+        return
     rows = rows[np.argsort(trace.start_ps[rows], kind="stable")]
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
-    starts = trace.start_ps[rows]
+    first = _first_of_steps(numbers, trace.metadata_index[rows])
+    starts = trace.start_ps[rows[first]]
     ends = np.append(starts[1:], trace.end_ps[rows[-1:]])
-    for row, number, start, end in zip(
-        rows.tolist(), numbers.tolist(), starts.tolist(), ends.tolist(), strict=True
+    for of_step, number, start, end in zip(
+        np.split(rows, first[1:]), numbers[first].tolist(), starts.tolist(), ends.tolist(), strict=True
     ):
+        name = " + ".join(dict.fromkeys(map(trace.name, of_step.tolist())))
         step_number = None if number < 0 else number
-        yield Step(trace.name(row), step_number, "annotation", trace.host, start, end - start, row)
+        yield Step(name, step_number, "annotation", trace.host, start, end - start, tuple(of_step.tolist()))
+
+
+def _first_of_steps(numbers: Int64, metadata: Int32) -> NDArray[np.intp]:
+    """The first annotation (an index) of each step: each one, or if most numbers stand for several in a row that differ
+    in name, as in rounds of reinforcement learning (`sampler`, `trainer`, …), the first with each number."""
+    every = np.arange(len(numbers))
+    same_number = np.append(False, (numbers[1:] == numbers[:-1]) & (numbers[1:] >= 0))
+    first = every[~same_number]
+    other_name = np.append(False, np.diff(metadata) != 0)
+    rounds = np.logical_or.reduceat(same_number & other_name, first)
+    return first if 2 * np.count_nonzero(rounds) > len(first) else every
 
 
 def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
@@ -172,7 +193,7 @@ def _steps_of_steps_line(trace: Trace) -> Iterator[Step]:
                 match = _STEP_NUMBER.search(trace.name(row))
                 number = int(match[1]) if match else None
                 start, duration = int(trace.start_ps[row]), int(trace.duration_ps[row])
-                yield Step(trace.name(row), number, "steps_line", trace.host, start, duration, row)
+                yield Step(trace.name(row), number, "steps_line", trace.host, start, duration, (row,))
             return
 
 
@@ -183,7 +204,7 @@ def _steps_of_markers(trace: Trace) -> Iterator[Step]:
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     ends = trace.end_ps[rows].tolist()
     for row, start, end in zip(rows[1:].tolist(), ends, ends[1:], strict=False):
-        yield Step(trace.name(row), None, "step_marker", trace.host, start, end - start, row)
+        yield Step(trace.name(row), None, "step_marker", trace.host, start, end - start, (row,))
 
 
 def _steps_of_runs(trace: Trace) -> Iterator[Step]:
@@ -197,7 +218,7 @@ def _steps_of_runs(trace: Trace) -> Iterator[Step]:
     loop_runs = _loop_runs(names, device.runs.end_ps - device.runs.start_ps)
     rows, starts = device.runs.row[loop_runs].tolist(), device.runs.start_ps[loop_runs].tolist()
     for row, start, end in zip(rows, starts, starts[1:], strict=False):
-        yield Step(names[loop_runs[0]], None, "modules", trace.host, start, end - start, row)
+        yield Step(names[loop_runs[0]], None, "modules", trace.host, start, end - start, (row,))
 
 
 def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:

@@ -35,6 +35,11 @@ def annotated_steps(trace: Trace) -> list[Step]:
     return [step for step in recorded_steps(trace) if step.source == "annotation"]
 
 
+def rows_of_steps(trace: Trace) -> Int32:
+    """The annotations of the steps."""
+    return np.array([row for step in annotated_steps(trace) for row in step.rows], np.int32)
+
+
 @memoised
 def step_times(trace: Trace) -> tuple[Int64, Int64]:
     """Returns start and end of the steps."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.templates import annotation_names
-from tb_xla_insights.analysis.launches.step_times import annotated_steps, steps_at
+from tb_xla_insights.analysis.launches.step_times import annotated_steps, rows_of_steps, steps_at
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.scope_names import HostPaths, fits_limits, truncate_path
 from tb_xla_insights.arrays import Int32, Int64
@@ -175,4 +175,4 @@ def _find_cut(trace: Trace, row: Int32, parent: Int32) -> tuple[NDArray[np.bool_
     start = trace.start_ps[row]
     outside = (start < steps[0].start_ps) | (start >= max(step.end_ps for step in steps))
     outside &= (start > steps[0].start_ps) | (trace.end_ps[row] < steps[0].end_ps)  # not around steps
-    return (parent < 0) & outside, np.isin(row, [step.row for step in steps])
+    return (parent < 0) & outside, np.isin(row, rows_of_steps(trace))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.step_times import annotated_steps
+from tb_xla_insights.analysis.launches.step_times import rows_of_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import phase_segments
@@ -86,7 +86,7 @@ class ProgramOrder:
 def find_phases(trace: Trace) -> Phases:
     """The phases of one host's steps and of its devices' ops."""
     nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
-    step_rows = [step.row for step in annotated_steps(trace)]
+    step_rows = rows_of_steps(trace)
     roots = {host.path_texts[path] for path in np.unique(host.path[np.isin(host.row, step_rows)]).tolist()}
     phase_names = {
         host.path_texts[path]: host.name_of(path)
@@ -164,9 +164,9 @@ class HostPhases:
 def host_phases(trace: Trace) -> HostPhases:
     """The phases of all steps of one host. Incompletely recorded steps have none."""
     host = host_annotations(trace)
-    rows = [step.row for step in annotated_steps(trace)]
-    is_below_step = np.append(np.isin(host.row, rows), not rows)[host.parent]
-    if not rows:
+    rows = rows_of_steps(trace)
+    is_below_step = np.append(np.isin(host.row, rows), not len(rows))[host.parent]
+    if not len(rows):
         is_below_step &= trace.is_on_lines(host.row, trace.driving_lines)
     index = np.flatnonzero(is_below_step & (host.step >= 0) & ~host.is_cut)
     index = index[np.lexsort((trace.start_ps[host.row[index]], host.step[index]))]
