@@ -17,11 +17,13 @@ from tb_xla_insights.columns.rules import (
     counts,
     first,
     key,
+    known_mean,
     known_total,
     largest,
     mean,
     median,
     most,
+    most_known,
     of_first,
     of_median,
     smallest,
@@ -55,6 +57,8 @@ class Sample(TypedDict):
     share: Annotated[float, mean("weight")]
     whole: Annotated[int, whole_mean("runs")]
     of_typical: Annotated[str, of_median("typical", "runs")]
+    known_whole: Annotated[int | None, known_mean("weight")]
+    cause: Annotated[str | None, most_known("weight")]
     weight: Annotated[int, total]
     parts: Annotated[list[Part], rows_of(Part, "time")]
     extra: Annotated[Extra | None, row_of(Extra)]
@@ -91,6 +95,8 @@ samples = st.fixed_dictionaries(
         "share": st.floats(0, 1),
         "whole": numbers,
         "of_typical": names,
+        "known_whole": st.none() | numbers,
+        "cause": st.none() | names,
         "weight": numbers,
         "parts": st.lists(st.fixed_dictionaries({"name": names, "time": numbers})),
         "extra": st.none() | st.fixed_dictionaries({"cost": numbers}),
@@ -119,6 +125,11 @@ def by_definition(program: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         {"name": name, "time": times[name]} for name in sorted(seen, key=lambda name: (-times[name], name))
     ]
     extra = [row["extra"]["cost"] for row in rows if row["extra"]]
+    known_wholes = [(row["known_whole"], row["weight"]) for row in rows if row["known_whole"] is not None]
+    known_weight = sum(of_row for _, of_row in known_wholes)
+    weight_of_cause = {
+        cause: sum(row["weight"] for row in rows if row["cause"] == cause) for cause in (None, *"abc")
+    }
     return {
         "program": program,
         "runs": runs,
@@ -133,6 +144,8 @@ def by_definition(program: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         "share": float(sum(Fraction(row["share"]) * row["weight"] for row in rows) / weight) if weight else 0.0,
         "whole": sum(row["whole"] * row["runs"] for row in rows) // runs,
         "of_typical": next(row["of_typical"] for row in rows if row["typical"] == typical),
+        "known_whole": sum(value * of_row for value, of_row in known_wholes) // known_weight if known_weight else None,
+        "cause": max(weight_of_cause, key=lambda cause: weight_of_cause[cause]) if weight else None,
         "weight": weight,
         "parts": parts,
         "extra": {"cost": sum(extra)} if extra else None,

@@ -40,6 +40,13 @@ DEVICE_BOUND_SHARE = 0.85
 """Of its span, and of the whole steps if there are any: a device that computes for longer limits the training. The rest
 are gaps between executions that can hardly be avoided: input sync, the step's own launch, the clocks' error."""
 
+HIDDEN_SHARE, EXPOSED_SHARE = 0.9, 0.1
+"""Of an asynchronous op's time: how much must be hidden for the op to count as hidden, and at most, as exposed. xprof
+has the same limits."""
+
+MAIN_SHARE = 0.5
+"""Of a wait: how much a cause must explain."""
+
 MIN_LAUNCHES_PER_STEP = 3
 """The fewest launches per step that are reported as many: forward and backward, or one lazy graph and one read, are
 usual."""

@@ -95,6 +95,25 @@ def whole_mean(weight: Weight) -> Rule:
     )
 
 
+def known_mean(weight: Weight) -> Rule:
+    """As `whole_mean` of the values that are known; None without any weight."""
+    return Rule(
+        lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        lambda value, row, _: (
+            (value * _weight(weight, row), _weight(weight, row)) if value is not None else (0, 0)
+        ),
+        lambda sums: sums[0] // sums[1] if sums[1] else None,
+    )
+
+
+def most_known(weight: Weight) -> Rule:
+    """The value with most weight, which may be None; None if none has any."""
+    return Rule(
+        lift=lambda value, row, _: Counter({value: _weight(weight, row)}),
+        value=lambda sums: min(+sums, key=lambda value: (-sums[value], value or ""), default=None),
+    )
+
+
 def of_median(column: str, weight: Weight) -> Rule:
     """The value in the row that has the median of another column; in the first such row."""
 

@@ -16,7 +16,7 @@ from tb_xla_insights.session import Session
 from tb_xla_insights.tables.annotations import ANNOTATIONS, WORK_BY_OP
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, DEVICES, GAP_CHAIN, GAP_PATTERNS, GAPS, STEPS
-from tb_xla_insights.tables.engines import ASYNC_OPS
+from tb_xla_insights.tables.engines import ASYNC_OPS, SLICE_TRANSFERS
 from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
 from tb_xla_insights.tables.memory import MEMORY
 
@@ -34,6 +34,7 @@ DEFINITIONS = {
     "transfers": TRANSFERS,
     "collectives": COLLECTIVES,
     "async_ops": ASYNC_OPS,
+    "slice_transfers": SLICE_TRANSFERS,
     "ops": WORK_BY_OP,
     "annotations": ANNOTATIONS,
     "memory": MEMORY,
@@ -68,6 +69,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "transfers": [{"direction": name, **row} for name, row in transfers.items()],
         "collectives": report["collectives"],
         "async_ops": report["async_ops"],
+        "slice_transfers": report["slice_transfers"],
         "ops": report["ops"],
         "annotations": report["annotations"],
         "memory": report["memory"],

@@ -18,7 +18,6 @@ from tb_xla_insights.analysis.engines.one_run import (
 )
 from tb_xla_insights.analysis.engines.op_texts import short_op_name
 from tb_xla_insights.analysis.engines.report import (
-    EXPOSED_SHARE,
     keys_of_windows,
     rows_of_device,
 )
@@ -26,7 +25,7 @@ from tb_xla_insights.analysis.engines.sparse_cores import find_jobs, find_sparse
 from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_wait
 from tb_xla_insights.analysis.engines.windows import find_windows, waits_by_engine
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.report.session_view import SessionView

@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.delays.input_pipeline import input_pipeline_report
 from tb_xla_insights.analysis.delays.transfers import transfers_report
 from tb_xla_insights.analysis.engines.device_rows import device_summaries
 from tb_xla_insights.analysis.engines.report import async_ops_report, engines_report
+from tb_xla_insights.analysis.engines.slice_rows import slice_transfers_report
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import Findings, explained_findings
 from tb_xla_insights.analysis.idle.gaps import gaps_report
@@ -116,6 +117,7 @@ def host_report(
         "collectives": partial(collectives_report, trace),
         "engines": partial(engines_report, trace),
         "async_ops": partial(async_ops_report, trace),
+        "slice_transfers": partial(slice_transfers_report, trace),
         "iterations": partial(iterations_report, trace),
         "outside_span": partial(outside_span_report, trace),
         "memory": partial(memory_report, trace),
@@ -150,6 +152,7 @@ def host_report(
         "collectives": results["collectives"],
         "engines": results["engines"],
         "async_ops": results["async_ops"],
+        "slice_transfers": results["slice_transfers"],
         "iterations": results["iterations"],
         "outside_span": results["outside_span"],
         **propagation,

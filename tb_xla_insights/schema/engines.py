@@ -1,4 +1,4 @@
-"""The report's `async_ops` and `engines`."""
+"""The report's `async_ops`, `engines` and `slice_transfers`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from typing import Annotated, Literal
 from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
+from tb_xla_insights.columns.rules import (
+    first,
+    key,
+    known_mean,
+    known_total,
+    most_known,
+    total,
+    union,
+    whole_mean,
+)
 
 Engine = Literal["sparse_core", "interconnect", "host_memory", "other_slice", "other"]
 """What executes an asynchronous op: a SparseCore, the links between chips, copies from and to the host's memory, the
@@ -19,9 +29,10 @@ Join = Literal["none", "order", "flow", "id"]
 """How a SparseCore's job was found to be an op's, the most certain way last: by name and order in time, by a flow, by
 the ids that both record."""
 
-WaitCause = Literal["bottleneck", "order", "late", "dependent", "peer", "not_traced"]
+WaitCause = Literal["bottleneck", "order", "late", "dependent", "peer", "slack", "bandwidth", "not_traced"]
 """Why a device waits for an op: the SparseCore has too much to do, or ran other jobs first; the op could
-have started earlier; its input was only just ready; another device began later; or the SparseCore is not in the
+have started earlier; its input was only just ready; another device or slice began later; a transfer between slices
+takes longer than the program leaves for it, alone or while others share the network; or the SparseCore is not in the
 capture."""
 
 
@@ -86,5 +97,63 @@ class AsyncOp(TypedDict):
     """How the SparseCore's jobs were found; of several ways the least certain one."""
     cause: Annotated[WaitCause | None, Head("Why", "words")]
     """Why the device waits: `bottleneck`, the SparseCore has too much to do; `order`, it ran other jobs first; `late`,
-    the op could have started earlier; `dependent`, its input was only just ready; `peer`, another device began later;
-    `not_traced`, the SparseCore is not in the capture. `null` if the device hardly waits, or if that is not known."""
+    the op could have started earlier; `dependent`, its input was only just ready; `peer`, another device or slice
+    began later; `slack`, a transfer between slices takes longer than the program leaves for it; `bandwidth`, it does
+    while others share the network; `not_traced`, the SparseCore is not in the capture. `null` if the device hardly
+    waits, or if that is not known."""
+
+
+class SliceTransfer(TypedDict):
+    """A transfer between slices, over all devices: a send, a receive, or both with one name."""
+
+    transfer: Annotated[str, key, Head("Transfer", "code")]
+    """Its name, which sends and receives share; without one, that of its op."""
+    program: Annotated[str, key]
+    """Name of the program."""
+    kind: Annotated[str, key, Head("Kind", priority=3)]
+    """What it does: `all-reduce`, `one-to-one` …; `send`, `recv` or `send and recv` if that is not recorded."""
+    annotation: Annotated[str | None, first, Head("Annotation", priority=5)]
+    """Path of its annotation; `null` without one."""
+    send: Annotated[str | None, first]
+    """Name of the op that sends; `null` without one."""
+    recv: Annotated[str | None, first]
+    """Name of the op that receives; `null` without one."""
+    peers: Annotated[list[int], union(order=lambda peer: peer)]
+    """Numbers of the slices that data comes from; empty if they are not recorded."""
+    count: Annotated[int, total, Head("Count", priority=4)]
+    """Number of times."""
+    window_ps: Annotated[int, total]
+    """Their time from the start of the first op to the end of the last."""
+    slack_mean_ps: Annotated[int, whole_mean("count"), Head("Slack", priority=8)]
+    """What the program leaves for one: mean time from its start until it is needed, without the ops of all transfers
+    between slices."""
+    network_mean_ps: Annotated[int | None, known_mean("network_count"), Head("On the way", priority=8)]
+    """Mean time in which its data is on the way; `null` if that is not recorded."""
+    network_count: Annotated[int, total]
+    """Number of times for which that is recorded."""
+    wait_mean_ps: Annotated[int, whole_mean("count"), Head("Waits", priority=8)]
+    """Mean wait for one."""
+    wait_ps: Annotated[int, total, Head("All waits")]
+    """Own time of the done ops."""
+    issue_ps: Annotated[int, total]
+    """Own time of the ops that start them; with `wait_ps` what xprof calls stall."""
+    late: Annotated[int | None, known_total, Head("Peer late", priority=7)]
+    """Number of times in which at least half of the wait passed before the other slice sent; `null` if that is not
+    recorded."""
+    late_steps: Annotated[list[int], union(order=lambda step: step)]
+    """The first 10 steps of each host with such a time: their numbers, else their indices."""
+    peer_ps: Annotated[int | None, known_total]
+    """The part of `wait_ps` before the other slice sent; `null` if that is not recorded."""
+    short_ps: Annotated[int | None, known_total]
+    """The part of `wait_ps` in which the transfer takes longer than the program leaves for it; `null` if that is not
+    recorded."""
+    shared_ps: Annotated[int | None, known_total]
+    """The part of the time on the way in which data of other transfers is on the way to the host; `null` if that is not
+    recorded."""
+    bytes: Annotated[int | None, known_total, Head("Received", priority=6)]
+    """Bytes that it receives from other slices; `null` if they are not recorded."""
+    unpaired: Annotated[int, total]
+    """Number of start and done ops without their counterpart in the same run, which are in no other column."""
+    cause: Annotated[WaitCause | None, most_known("wait_ps"), Head("Why", "words")]
+    """Why the devices wait: `peer`, the other slice sends late; `slack`, it takes longer than the program leaves for
+    it; `bandwidth`, it does while others share the network. `null` if they hardly wait, or if that is not known."""

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import Annotation, Propagation
 from tb_xla_insights.schema.device_work import DeviceWork, Op
-from tb_xla_insights.schema.engines import AsyncOp, EngineTime
+from tb_xla_insights.schema.engines import AsyncOp, EngineTime, SliceTransfer
 from tb_xla_insights.schema.feeding import Collective, InputPipeline, TimeOutsideSpan, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
 from tb_xla_insights.schema.gaps import Gaps
@@ -59,6 +59,8 @@ class HostReport(TypedDict):
     """SparseCores of the devices; none on other kinds of devices."""
     async_ops: list[AsyncOp]
     """One row per asynchronous op and device; most waiting first."""
+    slice_transfers: list[SliceTransfer]
+    """One row per transfer between slices; most waiting first."""
     iterations: Iterations | None
     """The loop of a server that decodes; `null` for any other program."""
     outside_span: TimeOutsideSpan | None

@@ -35,6 +35,7 @@ SECTIONS: tuple[Callable[[Row, Detail], Section | None], ...] = (
     device_time.collectives,
     device_time.stalls,
     device_time.async_ops,
+    device_time.slice_transfers,
     device_time.annotation_tree,
     device_time.phases,
     device_time.unannotated_ops,

@@ -14,7 +14,7 @@ from tb_xla_insights.sections.blocks import Block, Detail, Paragraph, Row, Secti
 from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
 from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.tables.devices import COLLECTIVES, STALLS
-from tb_xla_insights.tables.engines import ASYNC_OPS, ENGINES
+from tb_xla_insights.tables.engines import ASYNC_OPS, ENGINES, SLICE_TRANSFERS
 from tb_xla_insights.text import units
 
 
@@ -41,6 +41,12 @@ def async_ops(report: Row, detail: Detail) -> Section | None:
     waits = _longest(noted(ASYNC_OPS, ASYNC_OPS.note, hidden), report["async_ops"], detail)
     cores = [SectionTable(ENGINES, report["engines"])] if report["engines"] else []
     return Section([waits, *cores])
+
+
+def slice_transfers(report: Row, detail: Detail) -> Section | None:
+    """Transfers between slices, most waiting first."""
+    rows = report["slice_transfers"]
+    return Section([_longest(SLICE_TRANSFERS, rows, detail)]) if rows else None
 
 
 def _longest(definition: Definition, rows: Sequence[Row], detail: Detail) -> SectionTable:

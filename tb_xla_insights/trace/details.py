@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from google.protobuf.message import DecodeError
 
+from tb_xla_insights.arrays import Int32
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import open_source
+from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.metadata import StatValue, named_stats
 from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
@@ -33,10 +36,9 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
     Raises InputError if the file is gone or no longer the one that was decoded, or if the event cannot be read.
     """
     metadata_index = int(trace.metadata_index[row])
-    names = trace.planes[int(trace.metadata.plane[metadata_index])].stat_names
+    names = _stat_names(trace, row)
     with open_source(trace.path) as source:
-        if source.fingerprint != trace.fingerprint:
-            raise InputError(f"{trace.path}: the file has changed since it was read; reload the session")
+        _check_unchanged(trace, source)
         try:
             offset = trace.event_offsets.find(source, row)
             event_values = named_stats(XEvent.FromString(message_at(source, offset)).stats, names)
@@ -49,6 +51,31 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
         *(_stat(name, value, from_metadata=False) for name, value in event_values.items()),
         *(_stat(name, value, from_metadata=True) for name, value in metadata_values.items()),
     ]
+
+
+def own_stats(trace: Trace, rows: Int32) -> list[dict[str, StatValue]]:
+    """The own stats of many events by name, without those of their metadata; empty for an event that cannot be read.
+
+    Raises InputError if the file is gone or no longer the one that was decoded.
+    """
+    stats: list[dict[str, StatValue]] = [{} for _ in range(len(rows))]
+    with open_source(trace.path) as source:
+        _check_unchanged(trace, source)
+        with suppress(WireError):  # the reader has told of the damage
+            for place, offset, length in trace.event_offsets.messages(source, rows):
+                with suppress(DecodeError):
+                    event = XEvent.FromString(source.read(offset, length).tobytes())
+                    stats[place] = named_stats(event.stats, _stat_names(trace, int(rows[place])))
+    return stats
+
+
+def _stat_names(trace: Trace, row: int) -> dict[int, str]:
+    return trace.planes[int(trace.metadata.plane[trace.metadata_index[row]])].stat_names
+
+
+def _check_unchanged(trace: Trace, source: Source) -> None:
+    if source.fingerprint != trace.fingerprint:
+        raise InputError(f"{trace.path}: the file has changed since it was read; reload the session")
 
 
 def _stat(name: str, value: StatValue, *, from_metadata: bool) -> EventStat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.xplane.kernels import EventTables, all_have, rows_with
-from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
+from tb_xla_insights.xplane.wire import IdIndex, fields, find_event_offset
+
+_EVENTS = 4
+"""The number of a line's field that holds its events."""
 
 
 @dataclass
@@ -210,3 +213,27 @@ class EventOffsets:
         piece = int(np.searchsorted(self._first, row, "right")) - 1
         start, end = self._ranges[piece]
         return find_event_offset(source, start, end, row - int(self._first[piece]))
+
+    def messages(self, source: Source, rows: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
+        """The messages of many events: the place of each in `rows`, and its file range as offset and length. They come
+        in the order of the file, which is scanned once where these events are. Raises as `find` does."""
+        recorded = rows if self._order is None else self._order[rows]
+        order = np.argsort(recorded, kind="stable")
+        pieces = np.searchsorted(self._first, recorded[order], "right") - 1
+        for of_piece in np.split(order, np.flatnonzero(np.diff(pieces)) + 1) if len(rows) else ():
+            piece = int(np.searchsorted(self._first, recorded[of_piece[0]], "right")) - 1
+            wanted, seen = recorded[of_piece] - self._first[piece], 0
+            for number, offset, length in fields(source, *self._ranges[piece]):
+                is_event = (number == _EVENTS) & (length >= 0)
+                events = int(is_event.sum())
+                here = slice(*np.searchsorted(wanted, (seen, seen + events)))
+                at = wanted[here] - seen
+                yield from zip(
+                    of_piece[here].tolist(),
+                    offset[is_event][at].tolist(),
+                    length[is_event][at].tolist(),
+                    strict=True,
+                )
+                seen += events
+                if seen > wanted[-1]:
+                    break

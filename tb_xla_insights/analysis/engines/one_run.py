@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.delays.collectives import find_collectives
 from tb_xla_insights.analysis.engines.op_texts import short_op_name
-from tb_xla_insights.analysis.engines.report import EXPOSED_SHARE, HIDDEN_SHARE
 from tb_xla_insights.analysis.engines.sparse_cores import find_jobs, find_sparse_cores
 from tb_xla_insights.analysis.engines.windows import computing, find_windows, waits_by_engine
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import instruction_name
+from tb_xla_insights.analysis.thresholds import EXPOSED_SHARE, HIDDEN_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union, union_all
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.model import Trace

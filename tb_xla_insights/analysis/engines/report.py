@@ -9,26 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of, operands
+from tb_xla_insights.analysis.engines.slice_rows import explained_transfer
 from tb_xla_insights.analysis.engines.sparse_cores import JOINS, find_jobs, find_sparse_cores
 from tb_xla_insights.analysis.engines.waits import engine_times, find_waits
 from tb_xla_insights.analysis.engines.windows import computing, find_windows, waits_by_engine
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import instruction_name
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
+from tb_xla_insights.analysis.propagation.tree import annotation_of_op
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, MAIN_SHARE
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.engines import AsyncOp, Engine, EngineTime, WaitCause
-
-HIDDEN_SHARE, EXPOSED_SHARE = 0.9, 0.1
-"""Of an asynchronous op's time: how much must be hidden for the op to count as hidden, and at most, as exposed. xprof
-has the same limits."""
-
-_MAIN_SHARE = 0.5
-"""Of a wait: how much a cause must explain."""
 
 
 @memoised
@@ -91,7 +85,7 @@ def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> li
             "kind": kind_of(name),
             "engine": engine,
             "device": device.id,
-            "annotation": _annotation(trace, op),
+            "annotation": annotation_of_op(trace, op),
             "count": int(count[at]),
             "window_ps": times["window_ps"],
             "hidden_ps": times["hidden_ps"],
@@ -133,13 +127,6 @@ def _known(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def _annotation(trace: Trace, op: int) -> str | None:
-    """The annotation of a distinct op; the first one of several."""
-    nodes = find_nodes(trace)
-    node = int(nodes.of_part[find_ops(trace).first_part[op]])
-    return nodes.path[node] if node >= 0 else None
-
-
 def _bytes(trace: Trace, index: int) -> Int64:
     """The bytes that each window's op moves, as its metadata say; -1 if they do not."""
     ops, windows = trace.devices[index].ops, find_windows(trace, index)
@@ -155,20 +142,22 @@ def _cause(trace: Trace, index: int, row: AsyncOp, overtaken_ps: int) -> WaitCau
     wait_ps, ready_ps, hideable_ps = row["wait_ps"], row["ready_before_ps"], row["hideable_ps"]
     if not wait_ps or wait_ps <= EXPOSED_SHARE * row["window_ps"]:
         return None
+    if transfer := explained_transfer(trace, row):
+        return transfer["cause"]
     if row["engine"] == "sparse_core" and not find_sparse_cores(trace, index):
         return "not_traced"
     if row["engine"] == "sparse_core" and busy_share(trace, row["engine"]) >= DEVICE_BOUND_SHARE:
         return "bottleneck"
-    is_queued: WaitCause = "order" if overtaken_ps >= _MAIN_SHARE * wait_ps else "bottleneck"
-    if (row["wait_queue_ps"] or 0) >= _MAIN_SHARE * wait_ps:
+    is_queued: WaitCause = "order" if overtaken_ps >= MAIN_SHARE * wait_ps else "bottleneck"
+    if (row["wait_queue_ps"] or 0) >= MAIN_SHARE * wait_ps:
         return is_queued
-    if row["peer_ps"] >= _MAIN_SHARE * wait_ps:
+    if row["peer_ps"] >= MAIN_SHARE * wait_ps:
         return "peer"
     if ready_ps is None or hideable_ps is None:
         return None
-    if hideable_ps >= _MAIN_SHARE * wait_ps:
+    if hideable_ps >= MAIN_SHARE * wait_ps:
         return "late"
-    if ready_ps < _MAIN_SHARE * wait_ps:
+    if ready_ps < MAIN_SHARE * wait_ps:
         return "dependent"
     # Only a recorded engine is known to have worked since the input was ready.
     return is_queued if row["engine"] == "sparse_core" else None

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tb_xla_insights.analysis.engines.op_texts import is_at_hand
 from tb_xla_insights.analysis.engines.report import async_ops_report, busy_share
+from tb_xla_insights.analysis.engines.slice_rows import explained_transfer
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
-from tb_xla_insights.schema.engines import AsyncOp, Engine, WaitCause
+from tb_xla_insights.schema.engines import AsyncOp, Engine, SliceTransfer, WaitCause
 from tb_xla_insights.text.english import Sentence, join_words
 from tb_xla_insights.text.units import brief_times, rounded_share
 from tb_xla_insights.trace.device import DeviceKind, device_name
@@ -18,6 +19,8 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
     """Why a device waits for an op; empty if that is not known. `op`: the op's name; without one, the sentence says
     `it`. `cores`: whether it is about the SparseCores of several devices."""
     name, core = op or "it", "the SparseCores" if cores else "the SparseCore"
+    if transfer := explained_transfer(trace, row):
+        return _reason_of_transfer(transfer, op)
     match row["cause"]:
         case "bottleneck" if (busy := busy_share(trace, "sparse_core")) >= DEVICE_BOUND_SHARE:
             verb = "are" if cores else "is"
@@ -44,8 +47,22 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
             return Sentence(f"{last} begins {name} later; the others wait for it", begins_with_name=True)
         case "not_traced":
             return f"what {core} {'do' if cores else 'does'} meanwhile is not in the capture"
-        case None:
+        case _:
             return ""
+
+
+def _reason_of_transfer(row: SliceTransfer, op: str) -> Sentence | str:
+    """Why devices wait for a transfer between slices whose cause is known."""
+    slack, network, wait = brief_times(row["slack_mean_ps"], row["network_mean_ps"] or 0, row["wait_mean_ps"])
+    if row["cause"] == "peer":
+        peer = join_words([f"slice {peer}" for peer in row["peers"]]) or "the other slice"
+        late = "each time" if row["late"] == row["count"] else f"{row['late']} of {row['count']} times"
+        return f"{peer} sends late {late}: data is on the way for {network}, the wait for it is {wait}"
+    text = f"{op or 'it'} is on the way for {network}, and the program leaves {slack} for it"
+    if row["cause"] == "bandwidth":
+        shared_ps, network_ps = row["shared_ps"] or 0, (row["network_mean_ps"] or 0) * row["network_count"]
+        text += f"; for {rounded_share(shared_ps / network_ps)} of that time it shares the network"
+    return Sentence(text, begins_with_name=bool(op))
 
 
 def advice_on_waits(
@@ -55,8 +72,10 @@ def advice_on_waits(
     match engine, cause:
         case "host_memory", _:
             return _MOVE_LESS
+        case "other_slice", "late" | "dependent":
+            pass
         case "other_slice", _:
-            return "Send less between slices, or earlier, so that computation hides it."
+            return _OF_SLICES.get(cause, _OF_SLICES[None])
         case "interconnect", "late" | "peer":
             pass
         case "interconnect", _:
@@ -80,6 +99,17 @@ _MOVE_LESS = (
 _PREFETCH = (
     "Prefetch further ahead, so that computation hides it, or keep in fast memory what is needed again soon."
 )
+
+_OF_SLICES: Mapping[WaitCause | None, str] = {
+    "peer": "Find out why the other slice sends late: capture all slices at the same time, and compare what they do "
+    "before.",
+    "slack": "Start the transfer earlier or use its result later, so that more computation lies between; or send less "
+    "(bfloat16, sharding).",
+    "bandwidth": "Send less between slices (bfloat16, sharding), or start these transfers at different times.",
+    None: "Start the transfer earlier or use its result later, so that more computation lies between. That does not "
+    "help if the other slice sends late: a capture of all slices at the same time tells.",
+}
+"""Advice on transfers between slices."""
 
 _ADVICE: Mapping[WaitCause | None, str] = {
     "bottleneck": "Give the SparseCore less work: fewer or smaller lookups and collectives on it; or share the work "

@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.delays.collectives import find_collectives
 from tb_xla_insights.analysis.engines.op_texts import ENGINES, kind_of, short_op_name
 from tb_xla_insights.analysis.engines.report import async_ops_report, busy_share
+from tb_xla_insights.analysis.engines.slice_rows import slice_transfers_report, transfers_by_op
 from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_wait
 from tb_xla_insights.analysis.engines.windows import find_async_ops, waits_by_engine
 from tb_xla_insights.analysis.findings.facts import Facts, Mean
@@ -27,11 +28,11 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, MAIN_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import NO_INTERVALS, Intervals, union_all
 from tb_xla_insights.arrays import Int64
-from tb_xla_insights.schema.engines import Engine, WaitCause
+from tb_xla_insights.schema.engines import Engine, SliceTransfer, WaitCause
 from tb_xla_insights.text.english import Phrase, Sentence, join_words, sentences, upper_first
 from tb_xla_insights.text.units import rounded_share, share
 from tb_xla_insights.trace.model import Trace
@@ -132,8 +133,14 @@ class _Waits:
 
     @cached_property
     def ops(self) -> Counter[str]:
-        """What these waits consist of, with times in ps: kinds of collectives, else names of ops."""
+        """What these waits consist of, with times in ps: kinds of collectives, transfers between slices with their
+        annotation, else names of ops."""
         times = Counter[str]()
+        if self.engine == "other_slice":
+            for row in slice_transfers_report(self._trace):
+                times[_transfer_text(row)] += row["wait_ps"]
+        if +times:
+            return +times
         for index, device in enumerate(self._trace.devices):
             found = find_async_ops(self._trace, index)
             of_main = found.op[found.is_done & (found.engine == ENGINES.index(self.engine))]
@@ -166,7 +173,7 @@ class _Waits:
             if row["engine"] == self.engine:
                 times[row["cause"]] += row["wait_ps"]
         cause, ps = max(times.items(), key=lambda item: item[1], default=(None, 0))
-        return cause if ps >= _MAIN_SHARE * self.by_engine[self.engine] else None
+        return cause if ps >= MAIN_SHARE * self.by_engine[self.engine] else None
 
     @property
     def name(self) -> str:
@@ -238,6 +245,10 @@ class _Waits:
                 return ", launched too late"
             case "interconnect", "peer":
                 return ", which one core begins later"
+            case "other_slice", "peer":
+                return ", which the other slice sends late"
+            case "other_slice", "slack" | "bandwidth":
+                return ", which take longer than the program leaves for them"
         return ""
 
     @property
@@ -250,7 +261,8 @@ class _Waits:
         ]
         if not rows or self.cause is None:
             return ""
-        name = short_op_name(rows[0]["op"])
+        transfer = transfers_by_op(self._trace).get(rows[0]["op"]) if self.engine == "other_slice" else None
+        name = transfer["transfer"] if transfer else short_op_name(rows[0]["op"])
         return reason_of_wait(self._trace, rows[0], name, cores=len(self._trace.devices) > 1)
 
     @property
@@ -271,8 +283,10 @@ class _Waits:
                 yield ShownWindow(start, end, device.id)
 
 
-_MAIN_SHARE = 0.5
-"""Of the wait: how much its cause must explain."""
+def _transfer_text(row: SliceTransfer) -> str:
+    """`all-reduce.7 (step/backward)`"""
+    return row["transfer"] if row["annotation"] is None else f"{row['transfer']} ({row['annotation']})"
+
 
 _WAITS: Mapping[Engine, str] = {
     "sparse_core": "for SparseCores",

@@ -136,6 +136,13 @@ def find_nodes(trace: Trace) -> Nodes:
     return Nodes(path, parent, [*kinds.values()], of_part, of_host, position)
 
 
+def annotation_of_op(trace: Trace, op: int) -> str | None:
+    """The annotation of a distinct op (an index into Ops); the first one of several."""
+    nodes = find_nodes(trace)
+    node = int(nodes.of_part[find_ops(trace).first_part[op]])
+    return nodes.path[node] if node >= 0 else None
+
+
 def annotation_rows(
     trace: Trace, step: int | None = None, device: int | None = None, runs: NDArray[np.bool_] | None = None
 ) -> list[AnnotationSums]:

@@ -33,6 +33,7 @@ from tb_xla_insights.report.merge.tables import (
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.schema.annotations import Propagation
+from tb_xla_insights.schema.engines import SliceTransfer
 from tb_xla_insights.schema.feeding import Collective
 from tb_xla_insights.schema.gaps import Gap
 from tb_xla_insights.schema.iterations import Iterations
@@ -83,7 +84,7 @@ class ReportMerger:
         self._executions, self._programs = MergedTable(Execution), MergedTable(Program)
         self._launching = MergedTable(Launching)
         self._collectives, self._propagation = MergedTable(Collective), MergedTable(Propagation)
-        self._memory = MergedTable(ProgramMemory)
+        self._memory, self._slice_transfers = MergedTable(ProgramMemory), MergedTable(SliceTransfer)
         self._annotations, self._work = MergedAnnotations(), WorkMerger()
         self._sidecars, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
@@ -116,6 +117,7 @@ class ReportMerger:
         self._launching.add(key, [document["launching"]])
         self._collectives.add(key, document["collectives"])
         self._memory.add(key, document["memory"])
+        self._slice_transfers.add(key, document["slice_transfers"])
         self._annotations.add(key, document["annotations"])
         self._propagation.add(key, [document["propagation"]])
         self._work.add(key, document["ops"], document["device_work"])
@@ -218,6 +220,7 @@ class ReportMerger:
             "collectives": self._collectives.rows(order_by="duration_ps"),
             "engines": [row for section in sections for row in section.rows["engines"]],
             "async_ops": in_order(row for section in sections for row in section.rows["async_ops"]),
+            "slice_transfers": self._slice_transfers.rows(order_by="wait_ps"),
             "iterations": _merge_iterations(sections),
             "outside_span": small_keys.merge_outside_span(sections, environment["framework"]),
             "annotations": annotations,
