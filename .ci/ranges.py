@@ -51,6 +51,7 @@ TESTS_OF_EXTRAS = (
     "test_gs.py::test_a_report_of_a_bucket_has_the_figures_of_the_files_on_a_disk",
     "test_s3.py::test_a_report_is_that_of_the_same_files_on_a_disk",
     "test_tables.py",  # pandas
+    "test_riegeli.py::test_the_report_is_that_of_the_protocol_buffer",  # Brotli
     "test_cli_export.py::test_tables_as_parquet",  # pyarrow
     "test_cli_export.py::test_numbers_beyond_64_bits_are_floats_in_parquet",
     "test_notebook.py::TestTheExample",

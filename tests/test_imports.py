@@ -197,10 +197,10 @@ def test_concurrent_requests_import_no_modules() -> None:
                     modules |= {
                         node.module or "" for node in ast.walk(function) if isinstance(node, ast.ImportFrom)
                     }
+    # The reader of Riegeli files, which few logdirs have, imports no module that imports it.
+    later = ("tb_xla_insights.capture", "tb_xla_insights.xplane.riegeli")
     expected = {
-        name
-        for name in modules
-        if name.startswith("tb_xla_insights.") and not name.startswith("tb_xla_insights.capture")
+        name for name in modules if name.startswith("tb_xla_insights.") and not name.startswith(later)
     }
     check = (
         "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_modules(); "

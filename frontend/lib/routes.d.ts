@@ -1660,7 +1660,7 @@ export interface HostCounts {
 
 /** One capture file. */
 export interface HostFile {
-  /** Host name: the file's name without `.xplane.pb`. */
+  /** Host name: the file's name without `.xplane.pb` or `.xplane.riegeli`. */
   name: string;
   /** Size of the file. */
   bytes: number;

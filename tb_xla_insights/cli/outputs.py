@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.replace import report_write_errors
-from tb_xla_insights.logdir.paths import SUFFIX, is_capture
+from tb_xla_insights.logdir.paths import is_capture, suffix_of
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.report.sidecar_files import sidecar_files
 
@@ -20,7 +20,7 @@ def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -
         with report_write_errors(output, "give an absolute path"):
             target = os.path.realpath(output)
         if is_capture(target):
-            return f"{output} is named like a capture, *{SUFFIX}; give another file"
+            return f"{output} is named like a capture, *{suffix_of(target)}; give another file"
         for path, role in _inputs(files, catalog):
             if _is_same(output, path):
                 return f"{output} is {role}, {path}; give another file"

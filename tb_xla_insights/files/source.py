@@ -7,11 +7,13 @@ is an error, since its bytes may come from different versions of the file.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tb_xla_insights.errors import Diagnostic
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,6 +30,13 @@ class Source(ABC):
     path: str
     size: int
     fingerprint: str
+    diagnostics: Sequence[Diagnostic] = ()
+    """What was lost before the bytes that can be read, where they are not the file's own but decoded from it."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """The size of the file itself, which differs from `size` if it is decoded."""
+        return self.size
 
     @abstractmethod
     def read_into(self, offset: int, buffer: Bytes) -> int:

@@ -8,6 +8,11 @@ from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import absolute
 
 SUFFIX = ".xplane.pb"
+"""The suffix of captures that this package writes."""
+
+SUFFIXES = (SUFFIX, ".xplane.riegeli")
+"""The suffixes of captures: those of one session have either; continuous profiling writes the second."""
+
 MAX_DEPTH = 40
 """How deep a logdir is searched: deeper than any real one. Ends walks through links that lead to ever new names."""
 
@@ -34,7 +39,17 @@ def parent(path: str) -> str:
 
 def is_capture(path: str) -> bool:
     name = path.rpartition("/")[2]
-    return name.endswith(SUFFIX) and name != SUFFIX
+    return suffix_of(name) not in ("", name)
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that makes a file a capture; empty if it has none."""
+    return next((suffix for suffix in SUFFIXES if path.endswith(suffix)), "")
+
+
+def host_of(file_name: str) -> str:
+    """The host's name: that of its capture without the suffix."""
+    return file_name.removesuffix(suffix_of(file_name))
 
 
 def is_session_directory(directory: str) -> bool:

@@ -14,7 +14,7 @@ from tb_xla_insights.files.open import is_url
 from tb_xla_insights.files.paths import absolute, decoded
 from tb_xla_insights.logdir import files, paths
 from tb_xla_insights.logdir.files import FileInfo
-from tb_xla_insights.logdir.paths import SUFFIX
+from tb_xla_insights.logdir.paths import SUFFIX, host_of
 from tb_xla_insights.text.host_order import natural_key
 
 
@@ -182,7 +182,7 @@ def _sessions(captures_of_roots: Iterable[tuple[Root, Sequence[FileInfo]]]) -> l
 def _single_capture_session(path: str, file: FileInfo) -> SessionFiles:
     directory, file_name = posixpath.split(decoded(absolute(path)))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
-    host = _printable(file_name.removesuffix(SUFFIX))
+    host = _printable(host_of(file_name))
     name = _printable(posixpath.basename(directory)) if in_session else host
     return SessionFiles(name, path, (HostFile(host, file),))
 
@@ -199,7 +199,7 @@ def _names_text(sessions: Sequence[SessionFiles]) -> str:
 
 
 def _session_files(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
-    hosts = (HostFile(_printable(_base_name(info.path).removesuffix(SUFFIX)), info) for info in captures)
+    hosts = (HostFile(_printable(host_of(_base_name(info.path))), info) for info in captures)
     ordered = sorted(hosts, key=lambda host: (natural_key(host.name), host.file.path))
     return SessionFiles(_printable(name), directory, tuple(ordered))
 

@@ -19,7 +19,6 @@ from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.open import open_source
 from tb_xla_insights.pod.collective_columns import (
     HostCollectives,
     Instruction,
@@ -31,6 +30,7 @@ from tb_xla_insights.pod.thinning import MAX_ROWS, limit_rows
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.xplane.hlo import read_module
+from tb_xla_insights.xplane.open_capture import open_capture
 
 __all__ = ["HostCollectives", "host_collectives"]
 
@@ -261,7 +261,7 @@ def _read_groups(trace: Trace, requested: list[tuple[int, int]]) -> dict[int, Gr
     if not by_program:
         return {}
     try:
-        with open_source(trace.path) as source:
+        with open_capture(trace.path) as source:
             if source.fingerprint != trace.fingerprint:
                 return {}
             for id_, index_of_name in by_program.items():

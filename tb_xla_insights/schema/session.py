@@ -26,7 +26,7 @@ class HostFile(TypedDict):
     """One capture file."""
 
     name: Annotated[str, Head("Host")]
-    """Host name: the file's name without `.xplane.pb`."""
+    """Host name: the file's name without `.xplane.pb` or `.xplane.riegeli`."""
     bytes: Annotated[int, Head("Size")]
     """Size of the file."""
     events: Annotated[int, Head("Events", priority=1)]

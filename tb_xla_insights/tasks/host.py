@@ -117,8 +117,9 @@ def read_host(
     block that it waits for has not arrived. Credentials and options of a store come from fsspec's configuration. Raises
     InputError.
     """
-    from tb_xla_insights.files.open import is_url, open_source
+    from tb_xla_insights.files.open import is_url
     from tb_xla_insights.trace.read_trace import read_trace
+    from tb_xla_insights.xplane.open_capture import is_riegeli, open_capture
 
     size = 0
 
@@ -126,8 +127,9 @@ def read_host(
         if size:
             progress(bytes_read, size)
 
-    progress_of_decoding = None if is_url(path) else report_progress
-    with open_source(path, whole=True, on_bytes=report_progress, should_stop=should_stop) as source:
+    # A Riegeli file has arrived when it is open.
+    progress_of_decoding = None if is_url(path) and not is_riegeli(path) else report_progress
+    with open_capture(path, whole=True, on_bytes=report_progress, should_stop=should_stop) as source:
         size = source.size
         progress(0, size)
         trace = read_trace(source, catalog, host=host, progress=progress_of_decoding, should_stop=should_stop)

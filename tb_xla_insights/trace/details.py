@@ -10,10 +10,10 @@ from google.protobuf.message import DecodeError
 
 from tb_xla_insights.arrays import Int32
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.metadata import StatValue, named_stats
+from tb_xla_insights.xplane.open_capture import open_capture
 from tb_xla_insights.xplane.proto.xplane_pb2 import XEvent
 from tb_xla_insights.xplane.wire import WireError, message_at
 
@@ -37,7 +37,7 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
     """
     metadata_index = int(trace.metadata_index[row])
     names = _stat_names(trace, row)
-    with open_source(trace.path) as source:
+    with open_capture(trace.path) as source:
         _check_unchanged(trace, source)
         try:
             offset = trace.event_offsets.find(source, row)
@@ -59,7 +59,7 @@ def own_stats(trace: Trace, rows: Int32) -> list[dict[str, StatValue]]:
     Raises InputError if the file is gone or no longer the one that was decoded.
     """
     stats: list[dict[str, StatValue]] = [{} for _ in range(len(rows))]
-    with open_source(trace.path) as source:
+    with open_capture(trace.path) as source:
         _check_unchanged(trace, source)
         with suppress(WireError):  # the reader has told of the damage
             for place, offset, length in trace.event_offsets.messages(source, rows):

@@ -17,6 +17,7 @@ _FORMATS = (
     (rb"\x28\xb5\x2f\xfd", _COMPRESSED.format("Zstandard", "unzstd")),
     (rb"BZh[1-9]", _COMPRESSED.format("bzip2", "bunzip2")),
     (rb"\xfd7zXZ\x00", _COMPRESSED.format("XZ", "unxz")),
+    (rb"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "is a Riegeli/records file; rename it to *.xplane.riegeli"),
     (rb"PK\x03\x04", "is a ZIP archive; unpack it, and specify a .xplane.pb file in it"),
     (rb".{257}ustar", "is a tar archive; unpack it, and specify a .xplane.pb file in it"),
     (rb"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch that (git lfs pull)"),

@@ -128,7 +128,7 @@ class _Reader:
         self.source, self.should_stop = source, should_stop
         self.strings = Strings()
         self.requested_stats = (*NUMBER_STATS, *TEXT_STATS)
-        self.diagnostics: list[Diagnostic] = []
+        self.diagnostics: list[Diagnostic] = [*source.diagnostics]
         self.planes: list[XPlane] = []
         self.tables: list[PlaneTables] = []
         self._max_threads = min(os.cpu_count() or 1, MAX_THREADS)
@@ -163,7 +163,7 @@ class _Reader:
         ]
         run_parallel([partial(self._read_planes, ranges, lines), *count_tasks], self._max_threads)
         columns = self._decode_events()
-        if self.diagnostics:
+        if len(self.diagnostics) > len(source.diagnostics):
             self._check_file_format()
         texts = {
             number: [text_of(source.read(*range_).tobytes()) for range_ in fields_of_file[number]]
@@ -176,7 +176,8 @@ class _Reader:
             self.diagnostics.append(Diagnostic("profiler_warning", "info", message))
         self._number_metadata(columns)
         return XSpace(
-            source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
+            source.path, source.stored_bytes, source.fingerprint, self.strings, self.planes,
+            texts[4], texts[2], texts[3],
             columns.metadata, columns.offset_ps, columns.duration_ps, EventOffsets(self._pieces()),
             stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip

@@ -20,11 +20,11 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import parse_program_name
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
+from tb_xla_insights.xplane.open_capture import open_capture
 from tb_xla_insights.xplane.program_digests import NO_DIGESTS, ProgramDigests, digest_program
 from tb_xla_insights.xplane.read_xspace import PROGRAM_PLANE
 
@@ -162,7 +162,7 @@ class _Programs:
 @contextmanager
 def _open_programs(trace: Trace) -> Iterator[_Programs | None]:
     try:
-        source = open_source(trace.path)
+        source = open_capture(trace.path)
     except InputError:
         yield None
         return

@@ -11,12 +11,12 @@ from tb_xla_insights.analysis.propagation.hlo_scopes import ProgramOrigins
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.files.open import open_source
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_program
 from tb_xla_insights.xplane.hlo_copies import ParameterCopy, undonated_copies
 from tb_xla_insights.xplane.hlo_memory import DamagedBuffersError, ProgramMemory, program_memory
+from tb_xla_insights.xplane.open_capture import open_capture
 
 
 def module_names(trace: Trace) -> dict[str, str]:
@@ -65,7 +65,7 @@ class ProgramReader:
     def __enter__(self) -> ProgramReader:
         try:
             if self._trace.programs:
-                self._source = open_source(self._trace.path)
+                self._source = open_capture(self._trace.path)
                 if self._source.fingerprint != self._trace.fingerprint:
                     self._open_error = "the file has changed since it was read; reload the session"
         except InputError as error:

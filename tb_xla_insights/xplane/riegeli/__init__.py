@@ -1,0 +1,1 @@
+"""Reads Riegeli/records files, in which continuous profiling writes a capture."""
