@@ -6,7 +6,8 @@ import pytest
 from launching import Tpu
 from loops import STEP, findings, loop
 
-from tb_xla_insights.analysis.sidecar_contents import GraphBreak, GraphBreaks, Sidecars
+from tb_xla_insights.analysis.graph_break import GraphBreak
+from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, Sidecars
 from tb_xla_insights.catalog.frames import Frame
 
 

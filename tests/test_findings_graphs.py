@@ -11,10 +11,10 @@ from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
+from tb_xla_insights.analysis.graph_break import GraphBreak
 from tb_xla_insights.analysis.sidecar_contents import (
     NO_SIDECARS,
     DebugLogBlock,
-    GraphBreak,
     GraphBreaks,
     Metrics,
     Sidecars,

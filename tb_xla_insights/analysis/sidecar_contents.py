@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tb_xla_insights.catalog.frames import Frame
+from tb_xla_insights.analysis.graph_break import GraphBreak
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.texts import GraphBreak as GraphBreakRow
+    from tb_xla_insights.analysis.torch_trace import TorchTraceLog
     from tb_xla_insights.schema.texts import Metric, UnreadLine
 
 RECORD_FILE = "xla_insights_record.json"
@@ -33,30 +33,6 @@ class UnparsedLine:
 
     def as_json(self) -> UnreadLine:
         return {"file": self.file, "line": self.line, "text": self.text[:200]}
-
-
-@dataclass
-class GraphBreak:
-    """Why torch.compile broke a graph, in its own words, and the frame in which it did. What it does not say is
-    None."""
-
-    reason: str | None = None
-    frame: Frame | None = None
-    explanation: str | None = None
-    hint: str | None = None
-
-    @property
-    def place(self) -> str | None:
-        """`train.py:9 in forward`."""
-        return f"{self.frame.place} in {self.frame.function}" if self.frame else None
-
-    def as_json(self) -> GraphBreakRow:
-        row: GraphBreakRow = {"reason": self.reason, "place": self.place}
-        if self.explanation:
-            row["explanation"] = self.explanation
-        if self.hint:
-            row["hint"] = self.hint
-        return row
 
 
 @dataclass(frozen=True)
@@ -190,8 +166,8 @@ class Sidecars:
     """The contents of all sidecar files; None or empty for a kind of file that does not exist.
 
     `metrics` is the report at the end, `before` the one from before the trace. `advice` is what PyTorch/XLA advises in
-    its log. `recorded` is the content of RECORD_FILE, `description` that of DESCRIPTION_FILE as one line. `files` names
-    all files that were used.
+    its log. `torch_traces` are PyTorch's structured logs, one per process. `recorded` is the content of RECORD_FILE,
+    `description` that of DESCRIPTION_FILE as one line. `files` names all files that were used.
     """
 
     metrics: Metrics | None = None
@@ -201,6 +177,7 @@ class Sidecars:
     compilations: list[DebugLogBlock] = field(default_factory=list)
     executions: list[DebugLogBlock] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
+    torch_traces: list[TorchTraceLog] = field(default_factory=list)
     recorded: dict[str, Any] | None = None
     files: list[str] = field(default_factory=list)
     unread: list[UnparsedLine] = field(default_factory=list)

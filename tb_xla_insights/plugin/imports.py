@@ -19,9 +19,9 @@ MODULES = (
     "trace.read_trace", "trace.details", "timeline", "timeline.waits_for_hosts", "report.views", "report.gap_views",
     "report.execution_views", "report.compile_views", "report.partial", "report.host_ranks", "report.device_columns",
     "report.debug_text", "report.explain_text", "report.guards_text", "report.metrics_text", "report.record_text",
-    "report.engines_view", "report.memory_view", "report.iterations_view", "compare.document", "analysis.propagation",
-    "analysis.window.window_document", "pod.hosts_view", "pod.steps_in_words", "device_work.device_view",
-    "schema.report",
+    "report.torch_trace_text", "report.engines_view", "report.memory_view", "report.iterations_view",
+    "compare.document", "analysis.propagation", "analysis.window.window_document", "pod.hosts_view",
+    "pod.steps_in_words", "device_work.device_view", "schema.report",
 )  # fmt: skip
 
 _lock = threading.Lock()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tb_xla_insights.analysis.sidecar_contents import GraphBreak, GraphBreaks, UnparsedLine
+from tb_xla_insights.analysis.graph_break import GraphBreak
+from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, UnparsedLine
 from tb_xla_insights.catalog.frames import Frame
 from tb_xla_insights.report.metrics_text import parse_count
 from tb_xla_insights.text.english import plural

@@ -73,5 +73,16 @@ def parse_guards(text: str, file: str = "") -> list[Guard]:
 def _add_line(recompilation: _Recompilation, text: str) -> None:
     if function := _FUNCTION.fullmatch(text):
         recompilation.function, recompilation.place = function[1], function[2]
-    elif recompilation.guard is None and (reason := _REASON.fullmatch(text)):
-        recompilation.guard, recompilation.source = reason["guard"], (reason["source"] or "").strip() or None
+    elif recompilation.guard is None:
+        recompilation.guard, recompilation.source = _parse_reason(text)
+
+
+def parse_reason(text: str) -> tuple[str | None, str | None]:
+    """Parses a reason alone, `1/7: self.scale == 1.5      # x * self.scale  # train.py:75 in forward`: the guard, and
+    the line of source that it comes from; None for what it lacks."""
+    return _parse_reason(f"  - {text.rstrip()}")
+
+
+def _parse_reason(line: str) -> tuple[str | None, str | None]:
+    reason = _REASON.fullmatch(line)
+    return (reason["guard"], (reason["source"] or "").strip() or None) if reason else (None, None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
+from tb_xla_insights.analysis.compiles.torch_trace import is_later, torch_trace_document
 from tb_xla_insights.analysis.delays.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.sidecar_contents import (
@@ -79,6 +80,7 @@ def metrics_document(trace: Trace) -> MetricsPart | None:
         "against_trace": against_trace(trace),
         "dynamo": _explanation(breaks) if breaks else None,
         "debug": _debug_log(trace, sidecars),
+        "torch_trace": torch_trace_document(trace, sidecars.torch_traces),
         "advice": sidecars.advice,
         "files": sidecars.files,
         "unread": [line.as_json() for line in sidecars.unread],
@@ -263,6 +265,14 @@ def _log_disagreements(trace: Trace, sidecars: Sidecars) -> Iterator[Diagnostic]
             f"{files_cover} {graphs} compiled in the capture: {meaning}.",
             variant="graphs",
         )
+    for log in sidecars.torch_traces:
+        if is_later(trace, log):
+            yield Diagnostic(
+                "debug_log_disagrees",
+                "info",
+                f"{log.file} begins after the capture's end: it is of another run, and not used.",
+                variant=log.file,
+            )
     launches = len(find_launches(trace))
     if sidecars.executions and launches and not match_logged_executions(trace, sidecars.executions):
         yield Diagnostic(

@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.sidecar_contents import (
@@ -28,6 +29,8 @@ from tb_xla_insights.text.units import byte_size, count
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.analysis.torch_trace import TorchTraceLog
+    from tb_xla_insights.files.source import Source
     from tb_xla_insights.report.debug_text import DebugText
 
 _log = logging.getLogger(__name__)
@@ -37,6 +40,9 @@ _MAX_FILES = 32
 _MAX_DESCRIPTION_CHARS = 300
 _MAX_TOTAL_CHARS = 32_000_000
 """The limit over all files, so that a session opens without waiting for long logs in a bucket."""
+_MAX_TRACE_BYTES = 128_000_000
+"""The limit over all logs of TORCH_TRACE, which are parsed without being kept."""
+_BLOCK_BYTES = 1 << 20
 _LONG_LINE = re.compile(r"(.{2000}).+")
 """No line in a known format is that long, and some patterns take time quadratic in a line's length."""
 _WORDS_BEFORE = {"before", "start", "begin", "pre"}
@@ -44,11 +50,13 @@ _WORDS_AFTER = {"after", "stop", "end", "post", "final"}
 
 
 class _TextFile(NamedTuple):
-    """The name and the text of a file; `is_cut` if the text ends at the size limit."""
+    """The name and the text of a file; `is_cut` if the text ends at the size limit. A log of TORCH_TRACE is parsed
+    while it is read, and its text is empty."""
 
     name: str
     text: str
     is_cut: bool
+    torch_trace: TorchTraceLog | None = None
 
 
 def read_sidecars(trace: Trace) -> Sidecars:
@@ -58,7 +66,8 @@ def read_sidecars(trace: Trace) -> Sidecars:
     A file's format is found by its content, whatever its name; only DESCRIPTION_FILE and RECORD_FILE are found by name.
     Names that begin with `metrics_report` and `dynamo_explain` come first, and the first file of each format counts. If
     there are several metrics reports, one whose name has the word before (start, begin, pre) is from before the trace.
-    Blocks of debug logs, and the guards in logs of torch.compile, are collected from all files."""
+    Blocks of debug logs, and the guards in logs of torch.compile, are collected from all files, logs of TORCH_TRACE one
+    by one."""
     cache = vars(trace)
     if "_sidecars" not in cache:
         cache["_sidecars"] = _read(trace.path)
@@ -68,6 +77,7 @@ def read_sidecars(trace: Trace) -> Sidecars:
 
 def _read(capture: str) -> Sidecars:
     contents: list[_Contents] = []
+    torch_traces: list[TorchTraceLog] = []
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
@@ -79,6 +89,9 @@ def _read(capture: str) -> Sidecars:
             values, unread_values = parse_record(file.text, file.name)
             recorded = recorded or values
             unread += unread_values
+        elif file.torch_trace is not None:
+            files.append(file.name)
+            torch_traces.append(file.torch_trace)
         elif file.name == DESCRIPTION_FILE:
             description = description or _description(file.text)
         elif content := _parse(file, unread):
@@ -93,6 +106,7 @@ def _read(capture: str) -> Sidecars:
         compilations=[block for content in contents for block in content.log.compilations],
         executions=[block for content in contents for block in content.log.executions],
         advice=[*dict.fromkeys(line for content in contents for line in content.log.advice)],
+        torch_traces=torch_traces,
         recorded=recorded,
         files=files,
         unread=unread,
@@ -163,9 +177,10 @@ def _description(text: str) -> str | None:
 def _text_files(capture: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
     """Iterates over the files of all directories. Adds those that cannot be read to `unread`."""
     remaining, last_name = _MAX_TOTAL_CHARS, ""
+    read_trace = _TraceReader(_MAX_TRACE_BYTES, unread)
     for directory in _directories([capture]):
         with suppress(Exception):  # each file system raises its own exceptions
-            for file in _read_directory(directory, unread):
+            for file in _read_directory(directory, read_trace, unread):
                 if remaining <= 0:
                     reason = f"text files after {last_name} are not used, as all together are too long"
                     unread.append(UnparsedLine(directory, 0, reason))
@@ -204,12 +219,42 @@ def _directories_of(path: str) -> list[str]:
     return [directory, posixpath.dirname(plugins)] if nested else [directory]
 
 
+@dataclass
+class _TraceReader:
+    """Reads logs of TORCH_TRACE up to a number of bytes in all. Adds damaged lines, and what is left out, to
+    `unread`."""
+
+    remaining_bytes: int
+    unread: list[UnparsedLine]
+
+    def __call__(self, source: Source, name: str, begin: bytes) -> TorchTraceLog | None:
+        """The contents of such a log; None if the file is none, as its name and its beginning tell."""
+        # Imported here because most captures have no text files.
+        from tb_xla_insights.report.torch_trace_text import is_torch_trace, parse_torch_trace
+
+        if not is_torch_trace(name, begin):
+            return None
+        end = min(source.size, self.remaining_bytes)
+        self.remaining_bytes -= end
+        blocks = (
+            source.read(offset, min(_BLOCK_BYTES, end - offset)).tobytes()
+            for offset in range(0, end, _BLOCK_BYTES)
+        )
+        log, damaged = parse_torch_trace(blocks, name)
+        self.unread += damaged
+        if source.size > end:
+            self.unread.append(UnparsedLine(name, 0, f"only its first {byte_size(end)} are read"))
+        return log
+
+
 def _file_names(directory: str) -> list[str]:
     names = (name for name in file_names(directory) if name.endswith(_SUFFIXES) or name == RECORD_FILE)
     return sorted(names, key=_sort_key)
 
 
-def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_TextFile]:
+def _read_directory(
+    directory: str, read_trace: _TraceReader, unread: list[UnparsedLine]
+) -> Iterator[_TextFile]:
     names = _file_names(directory)
     if len(names) > _MAX_FILES:
         reason = f"the first {_MAX_FILES} of {count(len(names))} text files are read"
@@ -218,7 +263,11 @@ def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[_Tex
         shown_name = posixpath.basename(decoded(f"{directory}/{name}"))
         try:
             with open_source(f"{directory}/{name}") as source:
-                content = source.read(0, MAX_TEXT_BYTES + 1).tobytes()
+                begin = source.read(0, _BLOCK_BYTES).tobytes()
+                if log := read_trace(source, shown_name, begin):
+                    yield _TextFile(shown_name, "", is_cut=False, torch_trace=log)
+                    continue
+                content = begin + source.read(len(begin), MAX_TEXT_BYTES + 1 - len(begin)).tobytes()
         except InputError as error:
             unread.append(UnparsedLine(shown_name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
 from tb_xla_insights.columns.rules import anywhere, first, key, total
+from tb_xla_insights.schema.torch_trace import TorchTrace
 
 Counted = Literal["compile", "execute", "to_device", "from_device"]
 
@@ -178,6 +179,8 @@ class Metrics(TypedDict):
     """Output of `torch._dynamo.explain`; `null` without one."""
     debug: DebugLog | None
     """Debug logs; `null` without one."""
+    torch_trace: TorchTrace | None
+    """Logs that PyTorch wrote because of TORCH_TRACE; `null` without any."""
     advice: list[str]
     """Advice that PyTorch/XLA wrote into its log."""
     files: list[str]

@@ -43,6 +43,7 @@ SECTIONS: tuple[Callable[[Row, Detail], Section | None], ...] = (
     device_time.work_of_annotations,
     device_time.work_of_ops,
     memory.memory_at_the_peak,
+    recorded.torch_trace,
     recorded.text_files,
     recorded.hosts_and_diagnostics,
 )

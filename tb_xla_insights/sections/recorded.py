@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tb_xla_insights.analysis.sidecar_contents import PRESERVED_COUNTERS
 from tb_xla_insights.report.condensed import CONDENSED_FROM
@@ -19,7 +19,13 @@ from tb_xla_insights.sections.blocks import (
 )
 from tb_xla_insights.tables.definition import Column, Definition
 from tb_xla_insights.tables.devices import FILES
-from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
+from tb_xla_insights.tables.sidecars import (
+    COUNTS_AGAINST_TRACE,
+    MATERIALIZATIONS,
+    TRACED_BREAKS,
+    TRACED_COMPILATIONS,
+    TRACED_PROGRAMS,
+)
 from tb_xla_insights.text import units
 from tb_xla_insights.text.english import plural
 
@@ -36,6 +42,47 @@ def text_files(report: Row, detail: Detail) -> Section | None:
     blocks = [*_recording(report.get("recorded") or {}), *_metrics(report["metrics"] or {}, detail)]
     files = (report["metrics"] or {}).get("files") or []
     return Section(blocks, "Text files beside the capture", ", ".join(files), narrow=True) if blocks else None
+
+
+def torch_trace(report: Row, detail: Detail) -> Section | None:
+    """What the logs of TORCH_TRACE say: why graphs were made, broken and compiled again."""
+    logged = (report["metrics"] or {}).get("torch_trace")
+    if not logged:
+        return None
+    tables = (
+        (MATERIALIZATIONS, "materializations"),
+        (TRACED_PROGRAMS, "programs"),
+        (TRACED_BREAKS, "graph_breaks"),
+        (TRACED_COMPILATIONS, "compilations"),
+    )
+    blocks: list[Block] = []
+    for definition, key in tables:
+        if rows := logged[key]:
+            cut = units.cut_note(detail.rows, len(rows))
+            blocks.append(SectionTable(noted(_without_unknown(definition, rows), cut), rows[: detail.rows]))
+    if logged["matched"] is None:
+        blocks.append(
+            Paragraph(
+                "Several logs may be of this process, so none is matched with the capture. Let each run write into a "
+                "folder of its own, and keep beside the capture only the logs of its run."
+            )
+        )
+    return Section(blocks, "From TORCH_TRACE", ", ".join(logged["files"])) if blocks else None
+
+
+_COUNTS_IN_CAPTURE = ("in_capture", "calls")
+_RARE = ("failed", "duration_ps")
+
+
+def _without_unknown(definition: Definition, rows: Sequence[Row]) -> Definition:
+    """The table without counts in the capture if none is known, and without failures and times if there are none."""
+    left_out = [
+        column.key
+        for column in definition.columns
+        if (column.key in _COUNTS_IN_CAPTURE and all(row[column.key] is None for row in rows))
+        or (column.key in _RARE and not any(row[column.key] for row in rows))
+    ]
+    return definition.without(*left_out)
 
 
 def _recording(recorded: Row) -> Iterator[Paragraph]:

@@ -203,4 +203,5 @@ def _number(node: Node, field_number: int) -> int:
 def texts() -> tuple[bytes, ...]:
     """Sidecar files."""
     files = [*ROOT.glob("demo_logs/*/*.txt"), *ROOT.glob("tests/recorded/**/*.json")]
+    files += ROOT.glob("tests/recorded/**/*.log")
     return tuple(file.read_bytes()[:6000] for file in sorted(files) if file.stat().st_size < 100_000)

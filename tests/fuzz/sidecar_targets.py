@@ -70,7 +70,7 @@ def check_text(data: bytes) -> Iterator[str]:
     json.loads(json_bytes(report))
     yield f"metrics {sidecars.metrics is not None}"
     yield f"breaks {sidecars.breaks is not None}"
-    for name in ("guards", "compilations", "executions", "advice", "unread"):
+    for name in ("guards", "compilations", "executions", "advice", "torch_traces", "unread"):
         yield f"{name} {min(len(getattr(sidecars, name)), 3)}"
     yield from (f"findings {row['id']}" for row in report["findings"])
     for name in ("stderr.txt", "metrics_report_end.txt"):
