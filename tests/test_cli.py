@@ -250,6 +250,17 @@ def test_a_file_that_is_not_a_capture(tmp_path: Path, content: bytes, capsys: Ca
     assert str(path) in failure_line(capsys, "report", str(path))
 
 
+@pytest.mark.parametrize("name", ["vm.xplane.pb", "vm.xplane.riegeli"])
+def test_an_empty_file(name: str, tmp_path: Path, capsys: Capsys) -> None:
+    path = tmp_path / name
+    path.touch()
+    causes = (
+        "the profiler was stopped before it wrote the trace, the disk was full, or copying has not finished"
+    )
+    line = f"xla-insights: {path}: the file is empty: {causes}; copy the file again, or capture again"
+    assert failure_line(capsys, "report", str(path)) == line
+
+
 def test_a_directory_named_like_a_capture(tmp_path: Path, capsys: Capsys) -> None:
     (tmp_path / "plugins/profile/s/vm.xplane.pb").mkdir(parents=True)
     assert "is a directory" in failure_line(capsys, "report", str(tmp_path))

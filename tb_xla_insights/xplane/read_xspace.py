@@ -49,6 +49,11 @@ TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_det
 PROGRAM_PLANE = "/host:metadata"
 """The name of the plane whose event metadata are the compiled programs (see `hlo.program_ranges`)."""
 
+EMPTY_FILE = (
+    "the file is empty: the profiler was stopped before it wrote the trace, the disk was full, or copying has not "
+    "finished; copy the file again, or capture again"
+)
+
 MAX_THREADS = 16
 """Each thread needs its own buffers."""
 
@@ -138,7 +143,7 @@ class _Reader:
         """Reads the file's fields: planes (1), errors (2), warnings (3) and host names (4)."""
         source = self.source
         if source.size == 0:
-            raise InputError(f"{source.path}: the file is empty; copy it again or capture again")
+            raise InputError(f"{source.path}: {EMPTY_FILE}")
         fields_of_file: _FieldRanges = {number: [] for number in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
         ranges = [
