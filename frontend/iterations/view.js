@@ -4,6 +4,7 @@
  */
 
 import { niceLength, tickMarks } from '../lib/axis.js';
+import { createBarChart } from '../lib/bar-chart.js';
 import {
   answerSection, card, emptyCard, link, NO_ITERATIONS_TEXT, rung, rungAxis, stackedBar, tableCard, windowLinkState,
 } from '../lib/cards.js';
@@ -11,7 +12,7 @@ import { chip, legend } from '../lib/classes.js';
 import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { exportButton } from '../lib/csv.js';
 import { fill, h, percent } from '../lib/dom.js';
-import { count, digits, timeText, unitFor } from '../lib/format.js';
+import { count, digits, listedRows, timeText, unitFor } from '../lib/format.js';
 import { escapeItem } from '../lib/link.js';
 import { roundParts } from '../lib/rounded-parts.js';
 import { countColumn, linkedOrder, sortableTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
@@ -24,6 +25,7 @@ import { rowsOf } from '../overview/step-data.js';
 /** @typedef {import('../lib/routes').KindRow} KindRow */
 /** @typedef {import('../lib/routes').Part} Part */
 /** @typedef {import('../lib/cards.js').Piece} Piece */
+/** @typedef {(text: string, kind: KindRow, ps: number) => import('../lib/dom.js').Child} LinkTo */
 /**
  * @typedef {{start_ps: number, wall_ps: number, device_ps: number, part: Part|null, kind: KindRow['kind'],
  *   name: string, host: string}} Iteration
@@ -55,6 +57,44 @@ export function iterationsView(app) {
   const element = h('div', { class: 'cards iterations' });
   /** @type {ReturnType<typeof sortableTable>|null} */
   let inOrder = null;
+  /** @type {Iteration[]} */
+  let iterations = [];
+  /** The highest bar: longer iterations had no request for a time, and are cut. */
+  let limit_ps = 0;
+  let hasHosts = false;
+  const chart = createBarChart({ items: 'iterations', barOf, open: (index) => show(iterations[index]) });
+
+  /** @param {number} index @returns {import('../lib/bar-chart.js').Bar} */
+  function barOf(index) {
+    const { kind, name, wall_ps, device_ps, part } = iterations[index];
+    const height_ps = Math.min(wall_ps, limit_ps);
+    const [color, texture] = part ? lookOf(part) : ['surface', ''];
+    const waits = `the device waits ${timeText(wall_ps - device_ps)}${part ? `, longest: ${words(part)}` : ''}`;
+    return {
+      key: String(index),
+      name: String(index),
+      title: `${name}, ${words(kind)}, ${timeText(wall_ps)}, ${waits}`,
+      ps: wall_ps,
+      height_ps,
+      parts: [
+        [device_ps, { class: '', style: { '--k': 'var(--dev)' }, title: `device ${timeText(device_ps)}` }],
+        [Math.max(0, height_ps - device_ps), { class: texture, style: { '--k': `var(--${color})` }, title: waits }],
+      ],
+    };
+  }
+
+  /** Opens an iteration in the timeline. @param {Iteration} iteration */
+  const show = ({ start_ps, wall_ps, host }) =>
+    app.open({
+      ...windowLinkState(start_ps, start_ps + wall_ps),
+      ...(hasHosts && { x: escapeItem(app.firstDevice(host)) }),
+    });
+
+  /** A text that opens the iteration of a kind with this duration; plain if it is not listed. @type {LinkTo} */
+  function linkTo(text, { kind }, ps) {
+    const shown = iterations.find((row) => row.kind === kind && row.wall_ps === ps);
+    return shown ? link(text, () => show(shown), { title: 'An iteration of this length in the timeline' }) : text;
+  }
 
   /** @param {IterationsAnswer} answer @param {import('../lib/types').Ready} session */
   function draw(answer, { session: { hosts } }) {
@@ -64,19 +104,14 @@ export function iterationsView(app) {
       fill(element, emptyCard('Iterations', NO_ITERATIONS_TEXT, RECOGNISED));
       return /** @type {'empty'} */ ('empty');
     }
-    /** @type {Iteration[]} */
-    const iterations = rowsOf({ ...answer.iterations });
-    const show = (/** @type {Iteration} */ { start_ps, wall_ps, host }) =>
-      app.open({
-        ...windowLinkState(start_ps, start_ps + wall_ps),
-        ...(hosts.length > 1 && { x: escapeItem(app.firstDevice(host)) }),
-      });
-    /** A text that opens the iteration of a kind with this duration; plain if it is not listed. */
-    const linkTo = (/** @type {string} */ text, /** @type {KindRow} */ { kind }, /** @type {number} */ ps) => {
-      const shown = iterations.find((row) => row.kind === kind && row.wall_ps === ps);
-      return shown ? link(text, () => show(shown), { title: 'An iteration of this length in the timeline' }) : text;
-    };
-    inOrder = inOrderTable(iterations, hosts.length > 1, show);
+    iterations = rowsOf({ ...answer.iterations });
+    hasHosts = hosts.length > 1;
+    limit_ps = maximum(
+      iterations.map(({ wall_ps, device_ps, part }) => (part === 'no_requests' ? device_ps : wall_ps)),
+      0,
+    );
+    chart.set(iterations.map(({ wall_ps }) => Math.min(wall_ps, limit_ps)), String);
+    inOrder = inOrderTable();
     fill(
       element,
       answerSection('What the device waits for', headline, details, 'iterations-answer'),
@@ -86,28 +121,30 @@ export function iterationsView(app) {
       card(
         'In order',
         {
-          note: iterations.length < answer.count
-            ? `the first ${count(iterations.length)} of ${count(answer.count)}`
-            : 'each from its start to the next one’s',
+          note: 'the device’s work, above it the time it waits, in the colour of the longest part' +
+            listedRows(iterations, answer.count, 'from the first on'),
           class: 'in-order',
         },
+        iterations.length > 0 && chart.elements,
+        iterations.some(({ wall_ps }) => wall_ps > limit_ps) &&
+          h('p', { class: 'small muted' }, 'Bars with time without a request are cut.'),
         inOrder.element,
       ),
       templatesCard(answer.templates),
     );
+    if (iterations.length) chart.draw();
     return /** @type {'ready'} */ ('ready');
   }
 
-  /** @param {Iteration[]} items @param {boolean} hasHosts @param {(item: Iteration) => void} show */
-  function inOrderTable(items, hasHosts, show) {
-    const unit = unitFor(maximum(items.map(({ wall_ps }) => wall_ps), 0));
+  function inOrderTable() {
+    const unit = unitFor(maximum(iterations.map(({ wall_ps }) => wall_ps), 0));
     const { kind, device_ps, bubble_ps } = TABLES.iterations;
     const start = startColumn('start_ps');
     return sortableTable({
       label: 'Iterations in order',
       testid: 'iterations-list',
       ...linkedOrder(app.link, ''),
-      items,
+      items: iterations,
       columns: [
         { ...start, cell: (/** @type {Iteration} */ item) => link(start.cell(item), () => show(item)) },
         textColumn('Name', 'name', { cell: ({ name }) => h('code', null, name) }),
@@ -129,8 +166,6 @@ export function iterationsView(app) {
     element, open: data.open, show: data.show, followLink: data.whenDrawn(() => inOrder?.refresh()),
   };
 }
-
-/** @typedef {(text: string, kind: KindRow, ps: number) => import('../lib/dom.js').Child} LinkTo */
 
 /**
  * The kinds on one axis: the device's work and what it waits for, below it what the host does during the work. Time

@@ -9,13 +9,14 @@ const MAX_BARS = 400;
 /**
  * @param {string} testid
  * @param {(first: number) => void} onMove called with the index of the first step to show; the caller redraws
+ * @param {string} [items] the noun of what it shows
  */
-export function createStepBrush(testid, onMove) {
+export function createStepBrush(testid, onMove, items = 'steps') {
   const element = h('div', {
     class: 'brush hidden',
     role: 'slider',
     tabindex: 0,
-    'aria-label': 'Visible steps',
+    'aria-label': `Visible ${items}`,
     'data-testid': testid,
   });
   /** @type {number[]} */
@@ -71,7 +72,7 @@ export function createStepBrush(testid, onMove) {
       element.ariaValueMin = '0';
       element.ariaValueMax = String(stepCount - visibleCount);
       element.ariaValueNow = String(first);
-      element.ariaValueText = `Steps ${nameOf(first)} to ${nameOf(first + visibleCount - 1)} of ${count(stepCount)}`;
+      element.ariaValueText = `${nameOf(first)} to ${nameOf(first + visibleCount - 1)} of ${count(stepCount)} ${items}`;
     },
   };
 }

@@ -3,31 +3,20 @@
  * step launched, of the busiest core; or the same as a table.
  */
 
-import { button, fill, h, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
-import { columnUnit, groupBy, maximum } from '../lib/totals.js';
+import { button, fill, h, labelledSelect, setOptions } from '../lib/dom.js';
+import { columnUnit, groupBy } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linkedColumn, windowLinkState } from '../lib/cards.js';
-import { digits, plural, timeText, unitFor } from '../lib/format.js';
+import { plural, timeText } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { sortableTable, timeColumn } from '../lib/table.js';
-import { beginActivity } from '../lib/activity.js';
-import { niceTicks } from '../lib/axis.js';
-import { createStepBrush } from '../lib/step-brush.js';
+import { createBarChart } from '../lib/bar-chart.js';
 import { escapeItem, stepArgument } from '../lib/link.js';
 import { createStaleNote, staleStepText } from '../frame/stale-note.js';
 import { listedStepsText, stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
-
-/** Up to this many bars are wide; more are thin, and the brush scrolls to those that do not fit. */
-const MAX_WIDE_BARS = 60;
-const THIN_BAR_PX = 5;
-/** Space left of the bars, for the labels of the axis. */
-const AXIS_PX = 44;
-/** Minimum distance between bars for a value above each, and between names. */
-const MIN_VALUE_PX = 38;
-const MIN_NAME_PX = 34;
 
 /**
  * Counts per step, with the noun for one.
@@ -55,19 +44,17 @@ export const noStepsTexts = (stepCount) =>
 export function createSteps(app) {
   const element = h('div', { class: 'steps' });
   const noteStale = createStaleNote(app, 'overview', 'steps');
-  const chart = h('div', { class: 'chart', role: 'listbox', 'aria-label': 'Steps', 'data-testid': 'steps-chart' });
-  const brush = createStepBrush('steps-brush', (step) => {
-    first = step;
-    drawChart();
-    mark();
+  const chart = createBarChart({
+    items: 'steps',
+    barOf: (index) => barOf(steps[index]),
+    open: (index) => show(steps[index]),
+    select: (index) => selectStep(steps[index]),
+    isSelected: (index) => steps[index] === selectedStep(),
   });
   const note = h('p', { class: 'step-note' });
   const body = h('div', { class: 'fill' });
   /** @type {Step[]} */
   let steps = [];
-  /** Index of the first visible bar in `steps`. */
-  let first = 0;
-  let visibleCount = MAX_WIDE_BARS;
   let isTable = false;
   /** Steps of all listed hosts; `steps` has those of one. @type {Step[]} */
   let allSteps = [];
@@ -118,7 +105,7 @@ export function createSteps(app) {
   /** Marks the selected step in the bars or the table, and describes it below. */
   function mark() {
     const step = selectedStep();
-    bars().forEach((barElement, index) => { barElement.ariaSelected = String(steps[first + index] === step); });
+    chart.mark();
     stepTable?.refresh();
     fill(
       note,
@@ -139,105 +126,23 @@ export function createSteps(app) {
   function draw() {
     toggle.setAttribute('aria-pressed', String(isTable));
     stepTable = isTable ? stepsTable() : null;
-    fill(body, stepTable ? stepTable.element : [chart, brush.element], note);
-    if (!stepTable) drawChart();
+    fill(body, stepTable ? stepTable.element : chart.elements, note);
+    if (!stepTable) chart.draw();
     mark();
   }
 
-  function drawChart() {
-    const width = chart.clientWidth - AXIS_PX;
-    visibleCount =
-      steps.length <= MAX_WIDE_BARS ? MAX_WIDE_BARS : Math.max(MAX_WIDE_BARS, Math.floor(width / THIN_BAR_PX));
-    first = Math.max(0, Math.min(first, steps.length - visibleCount));
-    const visible = steps.slice(first, first + visibleCount);
-    const longest = maximum(visible.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
-    const unit = unitFor(longest);
-    const ticks = niceTicks(longest / unit.ps);
-    const top = Math.max(ticks.at(-1) ?? 1, longest / unit.ps) * unit.ps * 1.06;
-    const barPx = width / visible.length;
-    const nameEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => barPx * step >= MIN_NAME_PX) ?? 200;
-    fill(
-      chart,
-      ticks.map((tick) =>
-        h(
-          'span',
-          {
-            class: 'grid-line',
-            'aria-hidden': 'true',
-            style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` },
-          },
-          h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''),
-        ),
-      ),
-      h(
-        'div',
-        { class: steps.length > MAX_WIDE_BARS ? 'bars thin' : 'bars' },
-        visible.map((step, index) =>
-          bar(step, top, unit, { hasValue: barPx >= MIN_VALUE_PX, hasName: (first + index) % nameEvery === 0 }),
-        ),
-      ),
-    );
-    (bars().find((barElement) => barElement.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
-    brush.draw(first, visibleCount);
-  }
-
-  /**
-   * @param {Step} step
-   * @param {number} top the time at the top of the chart, ps
-   * @param {import('../lib/format.js').Unit} unit
-   * @param {{hasValue: boolean, hasName: boolean}} texts
-   */
-  function bar(step, top, unit, { hasValue, hasName }) {
-    const stack = h(
-      'div',
-      { class: 'pile', 'aria-hidden': 'true' },
-      classesIn([step]).map((name) =>
-        h('i', {
-          ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }),
-          title: `${LABELS[name]} ${timeText(step.host_ps[name])}`,
-        }),
-      ),
-      hasValue ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null,
-    );
-    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ` +
-      `${timeText(step.device_busy_ps)}, busiest core`;
-    return h(
-      'div',
-      {
-        role: 'option',
-        'data-step': keyOf(step),
-        tabindex: -1,
-        'aria-selected': 'false',
-        'data-ps': step.duration_ps,
-        title,
-        onclick: () => show(step),
-      },
-      h('span', { class: 'visually-hidden' }, title),
-      h(
-        'div',
-        { class: 'plot' },
-        stack,
-        step.device_busy_ps
-          ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } })
-          : null,
-      ),
-      h('span', { class: 'name', 'aria-hidden': 'true' }, hasName ? nameOf(step) : ''),
-    );
-  }
-
-  const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
-  const stepAt = (/** @type {HTMLElement} */ barElement) => steps[first + bars().indexOf(barElement)];
-
-  /** Focuses a bar by its index among the visible ones; scrolls if it is not visible. @param {number} index */
-  function focus(index) {
-    if (!bars()[index]) brush.move(first + Math.sign(index));
-    (bars()[index] ?? bars()[index - Math.sign(index)])?.focus();
-  }
-  onKeys(chart, '[role=option]', {
-    ArrowRight: (barElement) => focus(bars().indexOf(barElement) + 1),
-    ArrowLeft: (barElement) => focus(bars().indexOf(barElement) - 1),
-    Enter: (barElement) => show(stepAt(barElement)),
-    ' ': (barElement) => selectStep(stepAt(barElement)),
+  /** @param {Step} step @returns {import('../lib/bar-chart.js').Bar} */
+  const barOf = (step) => ({
+    key: keyOf(step),
+    name: nameOf(step),
+    title: `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ` +
+      `${timeText(step.device_busy_ps)}, busiest core`,
+    ps: step.duration_ps,
+    line_ps: step.device_busy_ps,
+    parts: classesIn([step]).map((name) => [
+      step.host_ps[name] ?? 0,
+      { ...tone(name), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` },
+    ]),
   });
 
   function stepsTable() {
@@ -271,22 +176,9 @@ export function createSteps(app) {
   function showHost(name) {
     host = name;
     steps = hosts.length ? allSteps.filter((step) => step.host === name) : allSteps;
-    first = 0;
-    brush.set(steps.map(({ duration_ps }) => duration_ps), (step) => nameOf(steps[step]));
+    chart.set(steps.map(({ duration_ps }) => duration_ps), (step) => nameOf(steps[step]));
     /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild).value = name;
   }
-
-  let frame = 0;
-  new ResizeObserver(() => {
-    cancelAnimationFrame(frame);
-    const done = beginActivity();
-    frame = requestAnimationFrame(() => {
-      if (!steps.length || isTable || !chart.isConnected) return;
-      drawChart();
-      mark();
-    });
-    requestAnimationFrame(done);
-  }).observe(chart);
 
   /** Selects the step before or after. @param {1|-1} by */
   function move(by) {
@@ -313,9 +205,7 @@ export function createSteps(app) {
       draw();
     }
     const step = selectedStep();
-    const index = step ? steps.indexOf(step) : -1;
-    const isVisible = index >= first && index < first + visibleCount;
-    if (!isTable && index >= 0 && !isVisible) brush.move(index - visibleCount / 2);
+    if (step && !isTable) chart.reveal(steps.indexOf(step));
     mark();
   }
 

@@ -142,6 +142,46 @@ def test_iterations_are_in_order_and_name_what_took_longest(xi: Xi, shared_trace
     assert ps(column(rows, "Start")) == starts
 
 
+def test_the_bars_in_order_are_the_rows_of_the_list(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "queue_empty")
+    bars = xi.page.get_by_test_id("iterations-chart").get_by_role("option")
+    rows = xi.page.get_by_test_id("iterations-list")
+    assert ps(bars) == ps(column(rows, "Duration"))
+    kinds = column(rows, "Kind").all_inner_texts()
+    assert [
+        title.split(", ")[-4] for title in bars.evaluate_all("bars => bars.map(bar => bar.title)")
+    ] == kinds
+    bars.first.focus()
+    for _ in range(3):
+        xi.page.keyboard.press("ArrowRight")
+    expect(bars.nth(3)).to_be_focused()
+    start, duration = ps(column(rows, "Start"))[3], ps(bars)[3]
+    xi.page.keyboard.press("Enter")
+    xi.ready()
+    shown = xi.link()["sel"].removeprefix("win:").split("+")
+    assert [round(float(time) * 1e9) for time in shown] == [start, duration]
+
+
+def test_bars_are_as_high_as_the_device_works_and_waits(xi: Xi, shared_traces: Path) -> None:
+    """Bars with time without a request are cut: at the highest of the others, or of the device's work."""
+    open_iterations(xi, shared_traces, "queue_empty")
+    bars = xi.page.get_by_test_id("iterations-chart").get_by_role("option")
+    heights: list[list[float]] = bars.evaluate_all(
+        "bars => bars.map(bar => [...bar.querySelectorAll('.pile i')].map(part => part.getBoundingClientRect().height))"
+    )
+    rows = xi.page.get_by_test_id("iterations-list")
+    works, walls = ps(column(rows, "Device,")), ps(bars)
+    empty = [part == "no requests" for part in column(rows, "Longest part").all_inner_texts()]
+    limit_ps = max(
+        work if is_empty else wall for work, wall, is_empty in zip(works, walls, empty, strict=True)
+    )
+    px_per_ps = max(work for work, _ in heights) / max(works)
+    for (work, wait), work_ps, wall_ps in zip(heights, works, walls, strict=True):
+        assert work == pytest.approx(work_ps * px_per_ps, abs=1)
+        assert work + wait == pytest.approx(min(wall_ps, limit_ps) * px_per_ps, abs=2)
+    expect(xi.page.get_by_text("Bars with time without a request are cut.")).to_be_visible()
+
+
 def test_other_captures_have_no_iterations(xi: Xi, baseline: str) -> None:
     xi.open(baseline, v="overview")
     tab = xi.page.get_by_test_id("tab-iterations")
