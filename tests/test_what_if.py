@@ -114,6 +114,18 @@ def test_runs_that_overlap_bound_a_step_once() -> None:
     assert us(step_without(tpu.trace(), Fix(CLASSES))) == 510
 
 
+def test_runs_whose_launch_is_not_known_bound_a_step_too() -> None:
+    """In each of six steps the host launches a run of 200 us; in one, something else ran for 600 us on the core."""
+    tpu = Tpu()
+    for i in range(6):
+        at = i * STEP
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + 100, (at + 105, 5), (at + 150, 200))
+    tpu.runs[0].append(event("rollout(9)", STEP + 350, 600))
+    tpu.ops[0].append(event("fusion.9", STEP + 350, 600))
+    assert us(step_without(tpu.trace(), Fix(CLASSES))) == 200 + 600 / 6
+
+
 def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
     """Where steps come from runs, the first run was enqueued before its step began."""
     tpu = Tpu()

@@ -30,6 +30,8 @@ from tb_xla_insights.trace.model import Trace
 _NOT_COMPILING = tuple(name for name in CLASSES if name not in ("compile", "program_load"))
 """The classes of host time of a server's own work."""
 
+_OFTEN = {1: "once", 2: "twice"}
+
 _MIN_SHARE = 0.05
 """Of an iteration: for how much of it the device must wait for the server's own work."""
 
@@ -125,7 +127,7 @@ def prefill_stall(facts: Facts) -> Finding | None:
         "prompts for which decoding waits",
         sentences(
             f"running requests wait up to {longest} for their next token instead of {usual}, "
-            f"{'once' if count == 1 else f'{count} times'}: prompts alone come first"
+            f"{_OFTEN.get(count) or f'{count} times'}: prompts alone come first"
         ),
         "Split prompts into chunks that run beside decoding (chunked prefill). That evens out the time between "
         "tokens; the device has the same work.",

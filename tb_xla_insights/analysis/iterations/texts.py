@@ -23,6 +23,12 @@ ITS_WORK: Mapping[Part, str] = {
 """What the device waits for, by part, without the waiting itself, and without compiling: that a server is serial makes
 no program new."""
 
+_WAITED_FOR: Mapping[Part, str] = {
+    **ITS_WORK,
+    "wait": "launches to begin and tokens to arrive",
+}
+"""The same with what keeps a device idle while the server waits for it."""
+
 _APART: Sequence[Part] = ("no_requests", "compile")
 """Parts that say nothing about how a server schedules."""
 
@@ -69,7 +75,7 @@ def serial_text(waits: str, row: Row) -> str:
     by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
     apart_ps = sum(by_part.get(part, 0) for part in _APART)
     waits_ps = row["bubble_ps"] - apart_ps
-    longest = max(ITS_WORK, key=lambda part: by_part.get(part, 0))
+    longest = max(_WAITED_FOR, key=lambda part: by_part.get(part, 0))
     degree = degree_of(by_part.get(longest, 0), waits_ps)
     time = part_text(waits_ps, row["wall_ps"]["mean"] - apart_ps)
-    return f"{waits} in {time} of {_ITERATION[row['kind']]}, {degree} for {ITS_WORK[longest]}"
+    return f"{waits} in {time} of {_ITERATION[row['kind']]}, {degree} for {_WAITED_FOR[longest]}"

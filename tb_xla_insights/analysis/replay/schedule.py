@@ -86,11 +86,13 @@ class DeviceRuns:
 class Schedule:
     """One host and its devices, from the start of the first step to the end of the last one. `device_free_ps`:
     until when each device is busy with earlier runs, relative to that start; negative if its first run began before
-    it."""
+    it. `unknown_ps`: how long each device works, from the first run on, for runs whose launch is not known, which a
+    replay leaves out."""
 
     host: HostWork
     work: DeviceRuns
     device_free_ps: Int64
+    unknown_ps: Int64
 
 
 @memoised
@@ -117,6 +119,7 @@ def find_schedule(trace: Trace) -> Schedule | None:
     if not launches_in_steps.size:
         return None
     cuts = _cuts(trace, begin, end, launches_in_steps, launch_ps[launches_in_steps])
+    is_unknown = inside & ~has_launch
     if steps[0].on_device:  # runs that begin at or after the end of the last step are in no step
         has_launch &= runs.start_ps < end
     segment = np.full(len(launches), -1, np.int32)  # the segment at whose end each launch is
@@ -131,7 +134,13 @@ def find_schedule(trace: Trace) -> Schedule | None:
     np.minimum.at(device_free_ps, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)
     earlier_runs = np.setdiff1d(np.flatnonzero(runs.start_ps < launch_ps[launches_in_steps].min()), work.run)
     np.maximum.at(device_free_ps, runs.device[earlier_runs], runs.end_ps[earlier_runs] - begin)
-    return Schedule(_host_work(trace, cuts, work), work, device_free_ps)
+    is_unknown &= runs.start_ps >= runs.start_ps[launched_runs].min()  # those before it are of earlier steps
+    unknown_ps = np.bincount(
+        runs.device[is_unknown],
+        (runs.end_ps - runs.own_start_ps)[is_unknown],
+        minlength=len(trace.devices),
+    )
+    return Schedule(_host_work(trace, cuts, work), work, device_free_ps, unknown_ps.astype(np.int64))
 
 
 @dataclass(frozen=True)

@@ -238,12 +238,12 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     remaining_work = _remaining_device_work(trace, work, is_merged, fixes)
     after = replay_schedule(schedule, remaining.sum(axis=1), waits_for, remaining_work)
     before = replay_unchanged(trace)
-    min_ps = _busiest_device_ps(trace, work, remaining_work.device_ps)
+    min_ps = _busiest_device_ps(trace, schedule, remaining_work.device_ps)
     steps_ps = sum(step.duration_ps for step in steps)
     if steps[0].on_device:
         max_ps, gain_ps = steps_ps, before.devices_ps - after.devices_ps
     else:
-        busy_ps = _busiest_device_ps(trace, work, work.device_ps)
+        busy_ps = _busiest_device_ps(trace, schedule, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
         before_ps, device_before_ps = before.host_ps, _device_time_of_steps(trace, before)
         after_ps, device_after_ps = after.host_ps, _device_time_of_steps(trace, after)
@@ -268,9 +268,9 @@ def removed_device_ps(trace: Trace, fix: Fix) -> int:
     if schedule is None:
         return 0
     work = schedule.work
-    before_ps = _busiest_device_ps(trace, work, work.device_ps)
+    before_ps = _busiest_device_ps(trace, schedule, work.device_ps)
     remaining = _remaining_device_work(trace, work, _is_launched_by(work, [fix.merged_launches]), [fix])
-    after_ps = _busiest_device_ps(trace, work, remaining.device_ps)
+    after_ps = _busiest_device_ps(trace, schedule, remaining.device_ps)
     return round((before_ps - after_ps) / len(steps))
 
 
@@ -339,9 +339,10 @@ def _min_serial_ps(
     return max(other_thread_ps, host_ps + device_ps if shares_processors else 0)
 
 
-def _busiest_device_ps(trace: Trace, work: DeviceRuns, device_ps: Int64) -> int:
-    """How long the busiest device works for the steps if its runs take `device_ps`. Time in which runs overlap counts
-    once."""
-    runs = find_launches(trace).runs
+def _busiest_device_ps(trace: Trace, schedule: Schedule, device_ps: Int64) -> int:
+    """How long the busiest device works for the steps if the schedule's runs take `device_ps`. Time in which runs
+    overlap counts once."""
+    runs, work = find_launches(trace).runs, schedule.work
     own_ps = (runs.end_ps - runs.own_start_ps)[work.run] - (work.device_ps - device_ps)
-    return int(np.bincount(work.device, np.maximum(own_ps, 0), minlength=1).max())
+    by_device = np.bincount(work.device, np.maximum(own_ps, 0), minlength=len(trace.devices))
+    return int((by_device + schedule.unknown_ps).max())
