@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import Core, capture
+from captures import Core, capture, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US
+from loops import findings
+from schema_checks import check_answer
 from slices import (
     COPY,
     ISSUE,
@@ -33,6 +35,10 @@ from tb_xla_insights.analysis.engines.megascale import merged, total_ps
 from tb_xla_insights.analysis.engines.report import async_ops_report
 from tb_xla_insights.analysis.engines.slice_rows import slice_transfers_report
 from tb_xla_insights.analysis.engines.slice_transfers import find_slice_transfers
+from tb_xla_insights.columns.merge import merged as merged_rows
+from tb_xla_insights.report.engines_view import engines_view
+from tb_xla_insights.report.session_view import SessionView
+from tb_xla_insights.schema.engines import SliceTransfer
 from tb_xla_insights.trace.model import Trace
 
 RUN = [("jit_f(1)", 0, 1_000)]
@@ -355,3 +361,83 @@ def test_the_attributes_of_an_op_name_its_transfer() -> None:
     assert attributes("r") in send_ops(1, "r")[0]
     assert merged([(5, 9), (0, 2), (2, 3)]) == [(0, 3), (5, 9)]
     assert total_ps([(5, 9), (0, 2), (1, 3), (6, 7)]) == 7
+
+
+@pytest.mark.parametrize(
+    ("slack", "network", "late", "reason", "advice"),
+    [
+        (3_000, 2_000, 4_000,
+         "Slice 2 sends late 1 of 4 times, first in step 6: 3.0 of 3.0 ms of waiting pass before it does.",
+         "Find out why the other slice sends late"),
+        (1_000, 3_000, 0, "grads.1 is on the way for 3.00 ms, and the program leaves 1.00 ms for it.",
+         "Start the transfer earlier or use its result later"),
+    ],
+)  # fmt: skip
+def test_the_finding_names_the_transfer_and_why(
+    slack: int, network: int, late: int, reason: str, advice: str, tmp_path: Path
+) -> None:
+    simulation = Slices()
+    for number in range(4):
+        simulation.step(slack, network, late if number == 1 else 0, scope="step/backward/grads")
+    trace = simulation.trace(tmp_path)
+    finding = findings(trace)["device_waits"]
+    detail = finding.detail.replace("\u202f", " ")
+    assert "for transfers between slices" in detail
+    assert "above all in grads.1 (step/backward). " in detail
+    assert reason in detail
+    assert finding.advice.startswith(advice)
+    of_device = engines_view(SessionView(session(trace)), "host/TPU:0", stale=False)["of_device"]
+    assert of_device
+    (shown,) = of_device["slice_transfers"]
+    assert shown["why"].replace("\u202f", " ") == reason.replace("grads.1 is", "It is")
+
+
+def test_without_what_the_host_records_two_reasons_are_told(tmp_path: Path) -> None:
+    """The other slice may be late, or the slack too short: the advice names both, and the capture that tells."""
+    simulation = Slices()
+    for _ in range(4):
+        simulation.step(1_000, 3_000)
+    simulation.actions.clear()
+    finding = findings(simulation.trace(tmp_path))["device_waits"]
+    assert finding.evidence["cause"] is None
+    assert "if the other slice sends late" in finding.advice
+    assert "a capture of all slices" in finding.advice
+
+
+def test_the_page_lists_the_transfers_of_one_device() -> None:
+    ops = [
+        op
+        for number in range(20)
+        for op in (send(number, 100 * number, f"r{number}"), send_done(number, 100 * number + 50, number))
+    ]
+    trace = capture(
+        Core(ops, [("jit_f(1)", 0, 2_000)]), Core([("fusion.1", 0, 9)], [("jit_f(1)", 0, 9)], "TPU:1")
+    )
+    views = [
+        engines_view(SessionView(session(trace)), f"vm/TPU:{number}", stale=False) for number in range(2)
+    ]
+    for view in views:
+        check_answer(view, "engines")
+    of_device, other = (view["of_device"] for view in views)
+    assert of_device
+    assert other
+    assert [row["transfer"] for row in of_device["slice_transfers"]] == [
+        f"r{number}" for number in range(19, 7, -1)
+    ]
+    assert (of_device["more_slice_transfers"], other["slice_transfers"]) == (8, [])
+
+
+def test_hosts_merge_to_one_row_per_transfer(tmp_path: Path) -> None:
+    """Sums are added, means are of all times, and what one host does not know is that of the other."""
+    rows = []
+    for late in (0, 4_000):
+        simulation = Slices(device_id=100_000 + late)
+        simulation.step(3_000 + late, 2_000, late)
+        if not late:
+            simulation.actions.clear()
+        (tmp_path / str(late)).mkdir()
+        rows.append(slice_transfers_report(simulation.trace(tmp_path / str(late))))
+    (row,) = merged_rows(SliceTransfer, rows, "wait_ps")
+    assert (row["count"], row["slack_mean_ps"]) == (2, 5_000 * US)
+    assert (row["network_mean_ps"], row["network_count"], row["peers"]) == (2_000 * US, 1, [2])
+    assert (row["late"], row["peer_ps"], row["bytes"], row["cause"]) == (0, 0, 4096, None)

@@ -19,6 +19,7 @@ import { devicesByKey } from './filters.js';
 /** @typedef {import('../lib/routes').EnginesAnswer} EnginesAnswer */
 /** @typedef {NonNullable<EnginesAnswer['of_device']>} EnginesOfDevice */
 /** @typedef {EnginesOfDevice['waits'][number]} WaitRow */
+/** @typedef {EnginesOfDevice['slice_transfers'][number]} SliceTransfer */
 /** @typedef {EnginesOfDevice['shown']} ShownRun */
 /** @typedef {import('../lib/types').Ready} Ready */
 
@@ -82,6 +83,7 @@ export function enginesSection(app, sectionSwitch) {
       answerSection('What the device does', of_device.headline, of_device.details, 'engines-answer'),
       runCard(of_device),
       of_device.waits.length > 0 && waitsCard(of_device),
+      of_device.slice_transfers.length > 0 && transfersCard(of_device),
     );
     return /** @type {'ready'} */ ('ready');
   }
@@ -200,6 +202,33 @@ export function enginesSection(app, sectionSwitch) {
           plural(total(waits, 'ops'), 'op'), '', sum, ...ofJobs(['', '', '']), '',
           duty_cycle_xprof === null ? '' : `xprof’s duty cycle: ${share(duty_cycle_xprof)}`, '', ...ofJobs(['']),
         ],
+      },
+    );
+  }
+
+  /** Means of the device's transfers between slices. @param {EnginesOfDevice} of_device */
+  function transfersCard({ slice_transfers: items, more_slice_transfers: more }) {
+    const timeUnit = unitFor(Math.max(...items.map(({ window_ps }) => window_ps)));
+    return tableCard(
+      'Transfers between slices',
+      {
+        note: ['means of all runs; slack: what the program leaves', more && `${count(more)} more`]
+          .filter(Boolean).join('; '),
+        class: 'across',
+      },
+      {
+        testid: 'slice-transfers',
+        items,
+        columns: definedColumns(TABLES.slice_transfers, {
+          slack_mean_ps: { timeUnit },
+          network_mean_ps: { timeUnit },
+          wait_mean_ps: { timeUnit },
+          wait_ps: { timeUnit },
+          late: {
+            title: (/** @type {SliceTransfer} */ { late_steps }) => late_steps.map((step) => `step ${step}`).join(', '),
+          },
+          cause: { field: 'why', cell: (/** @type {SliceTransfer} */ { why }) => wrapped(why) },
+        }),
       },
     );
   }

@@ -70,6 +70,8 @@ export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
 
+export type WaitCause = "bottleneck" | "order" | "late" | "dependent" | "peer" | "slack" | "bandwidth" | "not_traced";
+
 export type WindowPieceKind = "under_way" | "hidden" | "waiting";
 
 /** One path of annotations or scopes. */
@@ -1016,6 +1018,10 @@ export interface EnginesOfDevice {
   waits: WaitRow[];
   /** One of the runs. */
   shown: ShownRun;
+  /** The 12 transfers between slices with most waiting, in all runs of all programs. */
+  slice_transfers: ShownTransfer[];
+  /** Number of the others. */
+  more_slice_transfers: number;
 }
 
 /** Framework, runtime and accelerator. */
@@ -3322,6 +3328,58 @@ export interface ShownRun {
   engines: EngineRow[];
   /** The 12 asynchronous ops with most waiting, in order of time, and the others in one row. */
   windows: WindowRow[];
+}
+
+/** A transfer between slices, of one device. */
+export interface ShownTransfer {
+  /** Its name, which sends and receives share; without one, that of its op. */
+  transfer: string;
+  /** Name of the program. */
+  program: string;
+  /** What it does: `all-reduce`, `one-to-one` …; `send`, `recv` or `send and recv` if that is not recorded. */
+  kind: string;
+  /** Path of its annotation; `null` without one. */
+  annotation: string | null;
+  /** Name of the op that sends; `null` without one. */
+  send: string | null;
+  /** Name of the op that receives; `null` without one. */
+  recv: string | null;
+  /** Numbers of the slices that data comes from; empty if they are not recorded. */
+  peers: number[];
+  /** Number of times. */
+  count: number;
+  /** Their time from the start of the first op to the end of the last. */
+  window_ps: number;
+  /** What the program leaves for one: mean time from its start until it is needed, without the ops of all transfers between slices. */
+  slack_mean_ps: number;
+  /** Mean time in which its data is on the way; `null` if that is not recorded. */
+  network_mean_ps: number | null;
+  /** Number of times for which that is recorded. */
+  network_count: number;
+  /** Mean wait for one. */
+  wait_mean_ps: number;
+  /** Own time of the done ops. */
+  wait_ps: number;
+  /** Own time of the ops that start them; with `wait_ps` what xprof calls stall. */
+  issue_ps: number;
+  /** Number of times in which at least half of the wait passed before the other slice sent; `null` if that is not recorded. */
+  late: number | null;
+  /** The first 10 steps of each host with such a time: their numbers, else their indices. */
+  late_steps: number[];
+  /** The part of `wait_ps` before the other slice sent; `null` if that is not recorded. */
+  peer_ps: number | null;
+  /** The part of `wait_ps` in which the transfer takes longer than the program leaves for it; `null` if that is not recorded. */
+  short_ps: number | null;
+  /** The part of the time on the way in which data of other transfers is on the way to the host; `null` if that is not recorded. */
+  shared_ps: number | null;
+  /** Bytes that it receives from other slices; `null` if they are not recorded. */
+  bytes: number | null;
+  /** Number of start and done ops without their counterpart in the same run, which are in no other column. */
+  unpaired: number;
+  /** Why the devices wait: `peer`, the other slice sends late; `slack`, it takes longer than the program leaves for it; `bandwidth`, it does while others share the network. `null` if they hardly wait, or if that is not known. */
+  cause: WaitCause | null;
+  /** Why the device waits for it; empty if it hardly does, or if that is not known. */
+  why: string;
 }
 
 /** The values of a number in the names of iterations. */

@@ -21,8 +21,9 @@ from tb_xla_insights.analysis.engines.report import (
     keys_of_windows,
     rows_of_device,
 )
+from tb_xla_insights.analysis.engines.slice_rows import transfers_of_devices
 from tb_xla_insights.analysis.engines.sparse_cores import find_jobs, find_sparse_cores
-from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_wait
+from tb_xla_insights.analysis.engines.wait_texts import advice_on_waits, reason_of_transfer, reason_of_wait
 from tb_xla_insights.analysis.engines.windows import find_windows, waits_by_engine
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.thresholds import EXPOSED_SHARE, INFO_SHARE
@@ -37,8 +38,14 @@ from tb_xla_insights.trace.row_ids import RowId
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tb_xla_insights.schema.engines import AsyncOp, Engine
-    from tb_xla_insights.schema.engines_route import EnginesAnswer, EnginesOfDevice, LongestWait, WaitRow
+    from tb_xla_insights.schema.engines import AsyncOp, Engine, SliceTransfer
+    from tb_xla_insights.schema.engines_route import (
+        EnginesAnswer,
+        EnginesOfDevice,
+        LongestWait,
+        ShownTransfer,
+        WaitRow,
+    )
 
 _ENGINE_NAMES: Mapping[Engine, str] = {
     "sparse_core": "SparseCore",
@@ -92,6 +99,7 @@ def _of_device(host: int, trace: Trace, index: int, duty_cycle_xprof: float | No
         return int(covered_times(times.start_ps, times.end_ps, start_ps, end_ps).sum())
 
     duration_ps = int((end_ps - start_ps).sum())
+    transfers = transfers_of_devices(trace, [index])
     waits_ps = {engine: in_runs(times) for engine, times in waits_by_engine(trace, index).items()}
     wait_ps = sum(waits_ps.values())
     of_device: EnginesOfDevice = {
@@ -106,6 +114,8 @@ def _of_device(host: int, trace: Trace, index: int, duty_cycle_xprof: float | No
         "details": "",
         "waits": [],
         "shown": shown_run(trace, index),
+        "slice_transfers": [_shown_transfer(row) for row in transfers[:MAX_OPS]],
+        "more_slice_transfers": len(transfers[MAX_OPS:]),
     }
     rows = _Rows(host, trace, index)
     of_device["headline"] = _headline(of_device)
@@ -113,6 +123,11 @@ def _of_device(host: int, trace: Trace, index: int, duty_cycle_xprof: float | No
         of_device["details"] = rows.details
     of_device["waits"] = rows.document(wait_ps, max(INFO_SHARE * wait_ps, _MIN_WAIT_SHARE * duration_ps))
     return of_device
+
+
+def _shown_transfer(row: SliceTransfer) -> ShownTransfer:
+    why = "".join(map(str, sentences(reason_of_transfer(row))))
+    return {**row, "why": why}
 
 
 def _headline(of_device: EnginesOfDevice) -> str:

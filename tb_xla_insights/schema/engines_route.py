@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from tb_xla_insights.schema.engines import Engine, Join, WaitsByEngine
+from tb_xla_insights.schema.engines import Engine, Join, SliceTransfer, WaitsByEngine
 
 EnginePieceKind = Literal["computing", "collective", "waiting", "busy"]
 """What an engine does: the device computes, exchanges data and does nothing else, or only waits for an asynchronous op;
@@ -142,6 +142,13 @@ class WaitRow(TypedDict):
     """Its longest wait; `null` for further ops."""
 
 
+class ShownTransfer(SliceTransfer):
+    """A transfer between slices, of one device."""
+
+    why: str
+    """Why the device waits for it; empty if it hardly does, or if that is not known."""
+
+
 class EnginesOfDevice(TypedDict):
     """What a device and its engines do in the runs of its main program, the one with most time of those with
     asynchronous ops."""
@@ -169,6 +176,10 @@ class EnginesOfDevice(TypedDict):
     those of `waits_ps`."""
     shown: ShownRun
     """One of the runs."""
+    slice_transfers: list[ShownTransfer]
+    """The 12 transfers between slices with most waiting, in all runs of all programs."""
+    more_slice_transfers: int
+    """Number of the others."""
 
 
 class EnginesAnswer(TypedDict):

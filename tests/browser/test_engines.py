@@ -11,6 +11,7 @@ from browser.driver import Xi, plain_spaces
 from browser.tables import column, ps
 from browser.test_access import faults_in_both_themes
 from playwright.sync_api import Page, expect
+from slices import Slices
 
 CAPTURES = (
     "engines/sc_bound",
@@ -21,6 +22,7 @@ CAPTURES = (
 )
 
 CPU = "torch_xla_baseline"
+SLICES = "slices"
 NOTHING = "No asynchronous op in this capture: nothing runs beside the device’s own units."
 
 
@@ -30,6 +32,10 @@ def tensorboard(shared_traces: Path, tmp_path_factory: pytest.TempPathFactory) -
     logdir = tmp_path_factory.mktemp("captures")
     for folder in (*(shared_traces / name for name in CAPTURES), ROOT / "demo_logs" / CPU):
         (logdir / folder.name).symlink_to(folder)
+    simulation = Slices()
+    for number in range(4):
+        simulation.step(3_000, 2_000, late=4_002 if number == 1 else 0, scope="step/backward/grads")
+    simulation.space().write(str(logdir / SLICES / "plugins/profile/session/host.xplane.pb"))
     with serving(logdir) as address:
         yield address
 
@@ -89,6 +95,26 @@ def test_ops_are_hidden_in_part(xi: Xi, shared_traces: Path) -> None:
     }
     assert list(tags.values()) == ["hidden", "partly hidden", "exposed", "partly hidden"]
     expect(xi.page.get_by_test_id("device-waits").get_by_text("Joined")).to_have_count(0)
+
+
+def test_a_transfer_between_slices_has_its_slack_and_who_is_late(xi: Xi) -> None:
+    xi.open(f"{SLICES}/session", v="device", ds="engines")
+    table = xi.page.get_by_test_id("slice-transfers")
+    (row,) = table.locator("tbody tr").all()
+    cells = [plain_spaces(text) for text in row.locator("td").all_inner_texts()]
+    assert cells[:9] == [
+        "grads.1",
+        "all-reduce",
+        "step/backward",
+        "4",
+        "3.000",
+        "2.000",
+        "0.758",
+        "3.032",
+        "1",
+    ]
+    assert cells[-1].startswith("Slice 2 sends late 1 of 4 times, first in step 6: ")
+    expect(row.locator("td[title='step 6']")).to_have_count(1)
 
 
 def test_another_device_is_in_the_link(xi: Xi, shared_traces: Path) -> None:

@@ -3,6 +3,7 @@ and of the host are compared, never instants of two clocks. (docs/definitions.md
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,19 +56,22 @@ class RecordedTransfers:
 @memoised
 def slice_transfers_report(trace: Trace) -> list[SliceTransfer]:
     """A row per transfer and program, most waiting first."""
-    transfers = [find_slice_transfers(trace, index) for index in range(len(trace.devices))]
-    if not any(map(len, transfers)):
+    return transfers_of_devices(trace, range(len(trace.devices)))
+
+
+def transfers_of_devices(trace: Trace, indices: Iterable[int]) -> list[SliceTransfer]:
+    """As `slice_transfers_report`, of some devices (indices into the trace's devices)."""
+    transfers = {index: find_slice_transfers(trace, index) for index in indices}
+    if not any(map(len, transfers.values())):
         return []
     launches = find_launches(trace)
     groups: dict[tuple[str, TransferName], list[tuple[int, NDArray[np.intp]]]] = {}
-    for index, found in enumerate(transfers):
+    for index, found in transfers.items():
         program = launches.runs.program[found.run]
         for of_group in _groups(program, found.name):
             key = launches.programs[program[of_group[0]]].name, found.names[found.name[of_group[0]]]
             groups.setdefault(key, []).append((index, of_group))
-    rows = [
-        _row(trace, transfers, program, name, of_devices) for (program, name), of_devices in groups.items()
-    ]
+    rows = [_row(trace, program, name, of_devices) for (program, name), of_devices in groups.items()]
     return sorted(rows, key=lambda row: (-row["wait_ps"], row["transfer"], row["program"], row["kind"]))
 
 
@@ -99,7 +103,6 @@ def _groups(*columns: NDArray[np.integer]) -> list[NDArray[np.intp]]:
 
 def _row(
     trace: Trace,
-    transfers: list[SliceTransfers],
     program: str,
     name: TransferName,
     of_devices: list[tuple[int, NDArray[np.intp]]],
@@ -113,7 +116,7 @@ def _row(
         ]
         return np.concatenate(values)
 
-    own = [transfers[index] for index, _ in of_devices]
+    own = [find_slice_transfers(trace, index) for index, _ in of_devices]
     network_ps = column("network_ps", recorded)
     known = network_ps >= 0
     count, network_count = len(known), int(known.sum())

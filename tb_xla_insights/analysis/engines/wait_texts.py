@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.engines.slice_rows import explained_transfer
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE
 from tb_xla_insights.schema.engines import AsyncOp, Engine, SliceTransfer, WaitCause
 from tb_xla_insights.text.english import Sentence, join_words
-from tb_xla_insights.text.units import brief_times, rounded_share
+from tb_xla_insights.text.units import brief_times, part_text, rounded_share
 from tb_xla_insights.trace.device import DeviceKind, device_name
 from tb_xla_insights.trace.model import Trace
 
@@ -20,7 +20,7 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
     `it`. `cores`: whether it is about the SparseCores of several devices."""
     name, core = op or "it", "the SparseCores" if cores else "the SparseCore"
     if transfer := explained_transfer(trace, row):
-        return _reason_of_transfer(transfer, op)
+        return reason_of_transfer(transfer, op)
     match row["cause"]:
         case "bottleneck" if (busy := busy_share(trace, "sparse_core")) >= DEVICE_BOUND_SHARE:
             verb = "are" if cores else "is"
@@ -51,17 +51,23 @@ def reason_of_wait(trace: Trace, row: AsyncOp, op: str = "", *, cores: bool = Fa
             return ""
 
 
-def _reason_of_transfer(row: SliceTransfer, op: str) -> Sentence | str:
-    """Why devices wait for a transfer between slices whose cause is known."""
-    slack, network, wait = brief_times(row["slack_mean_ps"], row["network_mean_ps"] or 0, row["wait_mean_ps"])
+def reason_of_transfer(row: SliceTransfer, op: str = "") -> Sentence | str:
+    """Why devices wait for a transfer between slices; empty if that is not known. `op`: as for `reason_of_wait`."""
+    peer_ps, shared_ps, late = row["peer_ps"] or 0, row["shared_ps"] or 0, row["late"] or 0
+    slack, network = brief_times(row["slack_mean_ps"], row["network_mean_ps"] or 0)
     if row["cause"] == "peer":
-        peer = join_words([f"slice {peer}" for peer in row["peers"]]) or "the other slice"
-        late = "each time" if row["late"] == row["count"] else f"{row['late']} of {row['count']} times"
-        return f"{peer} sends late {late}: data is on the way for {network}, the wait for it is {wait}"
+        peer = f"slice {row['peers'][0]}" if len(row["peers"]) == 1 else "another slice"
+        first = f", first in step {row['late_steps'][0]}" if row["late_steps"] else ""
+        waits = part_text(peer_ps, row["wait_ps"])
+        return (
+            f"{peer} sends late {late} of {row['count']} times{first}: {waits} of waiting pass before it does"
+        )
+    if row["cause"] not in ("slack", "bandwidth"):
+        return ""
     text = f"{op or 'it'} is on the way for {network}, and the program leaves {slack} for it"
     if row["cause"] == "bandwidth":
-        shared_ps, network_ps = row["shared_ps"] or 0, (row["network_mean_ps"] or 0) * row["network_count"]
-        text += f"; for {rounded_share(shared_ps / network_ps)} of that time it shares the network"
+        network_ps = (row["network_mean_ps"] or 0) * row["network_count"]
+        text += f"; for {rounded_share(shared_ps / network_ps)} of that time others share the network"
     return Sentence(text, begins_with_name=bool(op))
 
 
