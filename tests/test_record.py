@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -175,70 +177,124 @@ def test_a_bucket_that_refuses_access_is_a_one_line_error(monkeypatch: pytest.Mo
         record("memory://refused").start()
 
 
-class TestJax:
-    @pytest.fixture(autouse=True)
-    def _jax(self) -> None:
-        pytest.importorskip("jax", reason="recording is tested with JAX; install jax")
+RECORDINGS = (
+    TRAIN
+    + """
+import json, os
+import numpy as np
+from tb_xla_insights import InputError
+sessions = {}
 
-    def test_a_session_with_its_sidecar_files(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-with record(logdir, explain=lambda: "Graph Count: 1\\nGraph Break Count: 0\\nOp Count: 6") as recording:
+with record(f"{logdir}/explained", explain=lambda: "Graph Count: 1\\nGraph Break Count: 0\\nOp Count: 6") as recording:
     train(4)
-print(recording.session)
+sessions["explained"] = recording.session
+
+with record(f"{logdir}/described", samples=np.int64(64), description="batch 64") as recording:
+    train(4)
+sessions["described"] = recording.session
+
+with record(f"{logdir}/python", python=True) as recording:
+    train(4)
+sessions["python"] = recording.session
+
+for first in (4, 8):
+    recording = Recording(f"{logdir}/both")
+    recording.start()
+    train(first)
+    sessions[str(first)] = recording.stop()
+    assert recording.stop() == recording.session == sessions[str(first)]
+
+try:
+    with record(f"{logdir}/raised") as recording:
+        train(4)
+        raise ZeroDivisionError("in training")
+except ZeroDivisionError:
+    sessions["raised"] = recording.session
+
+with record(f"{logdir}/debug", debug=True):
+    train(4)
+
+errors = []
+open(f"{logdir}/file", "w").close()
+try:
+    Recording(f"{logdir}/file/below").start()
+except InputError as error:
+    errors.append(str(error))
+
+jax.profiler.start_trace(f"{logdir}/other")
+try:
+    record(f"{logdir}/new").start()
+except InputError as error:
+    errors.append(str(error))
+jax.profiler.stop_trace()
+
+recording = Recording(f"{logdir}/gone")
+recording.start()
+os.rmdir(f"{logdir}/gone")
+open(f"{logdir}/gone", "w").close()
+try:
+    recording.stop()
+except InputError as error:
+    errors.append(str(error))
+
+print(json.dumps({"sessions": sessions, "errors": errors}))
 """
-        )
-        variables = {
-            "XLA_FLAGS": "--xla_cpu_enable_fast_math=false",
-            "PJRT_DEVICE": "CPU",
-            "LIBTPU_INIT_ARGS": "--xla_tpu_enable_async_collective_fusion=true",
-            "SECRET": "x",
-        }
-        process = run_script(program, tmp_path, **variables)
-        assert process.returncode == 0, process.stderr
-        session = Path(process.stdout.strip())
-        assert session.parent == tmp_path / "plugins/profile"
-        recorded = json.loads((session / RECORD_FILE).read_text())
-        assert {"jax", "jaxlib"} <= set(recorded["versions"])
-        del variables["SECRET"]
-        assert recorded["flags"].items() >= variables.items()
-        assert "SECRET" not in recorded["flags"]
-        assert int(recorded["started_unix_ns"]) < int(recorded["stopped_unix_ns"])
-        report: Any = xi.load(str(tmp_path)).report()
+)
+VARIABLES = {
+    "XLA_FLAGS": "--xla_cpu_enable_fast_math=false",
+    "PJRT_DEVICE": "CPU",
+    "LIBTPU_INIT_ARGS": "--xla_tpu_enable_async_collective_fusion=true",
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a script that recorded several times has left: its logdirs, the sessions by name, the messages of the errors
+    that it caught, and its lines on standard error."""
+
+    folder: Path
+    sessions: dict[str, str]
+    errors: list[str]
+    stderr: list[str]
+
+    def report(self, name: str) -> Any:
+        return xi.load(self.sessions[name]).report()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """One process for all recordings, as importing JAX takes longer than any of them."""
+    folder = tmp_path_factory.mktemp("recorded")
+    process = run_script(RECORDINGS, folder, **VARIABLES, SECRET="x")
+    assert process.returncode == 0, process.stderr
+    return Recorded(folder, **json.loads(process.stdout), stderr=process.stderr.splitlines())
+
+
+@pytest.mark.skipif(find_spec("jax") is None, reason="recording is tested with JAX; install jax")
+class TestJax:
+    def test_a_session_with_its_sidecar_files(self, recorded: Recorded) -> None:
+        session = Path(recorded.sessions["explained"])
+        assert session.parent == recorded.folder / "explained/plugins/profile"
+        contents = json.loads((session / RECORD_FILE).read_text())
+        assert {"jax", "jaxlib"} <= set(contents["versions"])
+        assert contents["flags"].items() >= VARIABLES.items()
+        assert "SECRET" not in contents["flags"]
+        assert int(contents["started_unix_ns"]) < int(contents["stopped_unix_ns"])
+        report = recorded.report("explained")
         assert [step["number"] for step in report["steps"]] == [4, 5, 6, 7]
-        assert report["recorded"] == recorded
+        assert report["recorded"] == contents
         assert report["metrics"]["dynamo"]["graphs"] == 1
 
-    def test_samples_of_a_step_and_a_description(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-import numpy as np
-with record(logdir, samples=np.int64(64), description="batch 64"):
-    train(4)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert process.returncode == 0, process.stderr
-        report: Any = xi.load(str(tmp_path)).report()
+    def test_samples_of_a_step_and_a_description(self, recorded: Recorded) -> None:
+        report = recorded.report("described")
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
         assert report["session"]["description"] == "batch 64"
 
-    def test_python_calls_are_recorded_on_request(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-for python in (False, True):
-    with record(f"{logdir}/{python}", python=python):
-        train(4)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert (process.returncode, process.stderr) == (0, "")
-        for python in (False, True):
-            [file] = tmp_path.glob(f"{python}/plugins/profile/*/*.xplane.pb")
-            assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
+    @pytest.mark.parametrize("name", ["described", "python"])
+    def test_python_calls_are_recorded_on_request(self, recorded: Recorded, name: str) -> None:
+        [file] = Path(recorded.sessions[name]).glob("*.xplane.pb")
+        content = file.read_bytes()
+        assert (b" train" in content and b"$<string>:" in content) == (name == "python")
 
     @pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64"])
     def test_an_invalid_number_of_samples_is_an_error_before_the_trace(
@@ -248,51 +304,42 @@ for python in (False, True):
             record(tmp_path, samples=samples).start()
         assert not list(tmp_path.iterdir())
 
-    def test_two_recordings_into_one_logdir_are_two_sessions_and_may_be_stopped_twice(
-        self, tmp_path: Path
-    ) -> None:
-        program = (
-            TRAIN
-            + """
-for first in (4, 8):
-    recording = Recording(logdir)
-    recording.start()
-    train(first)
-    print(recording.stop(), recording.stop() == recording.session)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert process.returncode == 0, process.stderr
-        assert [line.split()[1] for line in process.stdout.splitlines()] == ["True", "True"]
-        sessions = sorted(path.parent for path in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
-        steps = [[step["number"] for step in xi.load(str(session)).report()["steps"]] for session in sessions]
+    def test_two_recordings_into_one_logdir_are_two_sessions(self, recorded: Recorded) -> None:
+        """The script stops both of them twice."""
+        sessions = [path.parent for path in recorded.folder.glob("both/plugins/profile/*/*.xplane.pb")]
+        assert sorted(map(str, sessions)) == sorted(recorded.sessions[first] for first in ("4", "8"))
+        steps = [[step["number"] for step in recorded.report(first)["steps"]] for first in ("4", "8")]
         assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]
 
-    def test_exceptions_of_the_training_have_precedence(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-with record(logdir):
-    train(4)
-    raise ZeroDivisionError("in training")
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert process.stderr.strip().endswith("ZeroDivisionError: in training")
-        assert len(list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))) == 1
+    def test_exceptions_of_the_training_have_precedence(self, recorded: Recorded) -> None:
+        """The script caught the exception of its training, after which the session was written."""
+        assert [step["number"] for step in recorded.report("raised")["steps"]] == [4, 5, 6, 7]
 
-    def test_a_profile_that_runs_already(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-jax.profiler.start_trace(logdir + "/other")
-record(logdir + "/new").start()
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert "InputError: record: the profiler does not start" in process.stderr.splitlines()[-1]
-        assert not (tmp_path / "new").exists()
+    def test_a_profile_that_runs_already(self, recorded: Recorded) -> None:
+        assert recorded.errors[1].startswith("record: the profiler does not start (")
+        assert not (recorded.folder / "new").exists()
 
+    def test_a_logdir_that_cannot_be_written(self, recorded: Recorded) -> None:
+        """Reported before training if it can be detected, else when the profiler writes."""
+        for line, path in zip(recorded.errors[::2], ("file/below", "gone"), strict=True):
+            assert line.startswith(f"{recorded.folder}/{path}: the profile cannot be written (")
+
+    def test_missing_debug_text_is_a_warning_and_else_there_is_none(self, recorded: Recorded) -> None:
+        [warning] = recorded.stderr
+        assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in warning
+
+    def test_a_missing_server(self, tmp_path: Path) -> None:
+        program = """
+import sys
+from tb_xla_insights.record import record
+with record(sys.argv[1], server="localhost:1"):
+    print("never")
+"""
+        process = run_script(program, tmp_path)
+        assert "InputError: localhost:1: nothing listens there" in process.stderr.splitlines()[-1]
+        assert process.stdout == ""
+
+    # The last test, as the server works until the last one ends.
     def test_with_a_profiler_server(self, tmp_path: Path, profiler_server: str) -> None:
         program = f"""
 import sys, threading
@@ -311,52 +358,3 @@ assert "jax" not in sys.modules
         assert len(list(session.glob("*.xplane.pb"))) == 1
         assert (session / RECORD_FILE).is_file()
         assert xi.load(str(session)).report()["steps"]
-
-    def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:
-        """Reported before training if it can be detected, else when the profiler writes."""
-        program = (
-            TRAIN
-            + """
-import os
-from tb_xla_insights import InputError
-open(f"{logdir}/file", "w").close()
-try:
-    Recording(f"{logdir}/file/below").start()
-except InputError as error:
-    print(error)
-recording = Recording(f"{logdir}/gone")
-recording.start()
-os.rmdir(f"{logdir}/gone")
-open(f"{logdir}/gone", "w").close()
-try:
-    recording.stop()
-except InputError as error:
-    print(error)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert process.returncode == 0, process.stderr
-        for line, path in zip(process.stdout.splitlines(), ("file/below", "gone"), strict=True):
-            assert line.startswith(f"{tmp_path}/{path}: the profile cannot be written (")
-
-    def test_a_missing_server(self, tmp_path: Path) -> None:
-        program = """
-import sys
-from tb_xla_insights.record import record
-with record(sys.argv[1], server="localhost:1"):
-    print("never")
-"""
-        process = run_script(program, tmp_path)
-        assert "InputError: localhost:1: nothing listens there" in process.stderr.splitlines()[-1]
-        assert process.stdout == ""
-
-    def test_missing_debug_text_is_a_warning(self, tmp_path: Path) -> None:
-        program = (
-            TRAIN
-            + """
-with record(logdir, debug=True):
-    train(4)
-"""
-        )
-        process = run_script(program, tmp_path)
-        assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in process.stderr
