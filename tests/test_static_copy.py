@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import re
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +59,16 @@ def copy_of(path: Path, max_bytes: int = 10_000_000) -> bytes:
     return static_copy(PAGE, session.hosts.files, session.opened, max_bytes)
 
 
+@functools.cache
+def answers_of(path: Path) -> dict[str, Any]:
+    """The answers of a whole copy, by request. No test may change them."""
+    return recorded(copy_of(path))
+
+
 @pytest.mark.parametrize("run", ["synthetic_case_study_8_tpu_cores", "synthetic_pod_16_hosts"])
 def test_the_answers_are_those_of_the_routes(run: str) -> None:
-    answers = recorded(copy_of(LOGDIR / run))
+    """Of the routes with hundreds of answers, such as one for each gap, every tenth is compared."""
+    answers = answers_of(LOGDIR / run)
     listing = Listing(roots(str(LOGDIR / run), ""))
     store = Store(listing, session_opener())
     gets = Handlers(listing, store).gets()
@@ -74,8 +83,12 @@ def test_the_answers_are_those_of_the_routes(run: str) -> None:
         "window",
     }
     rows = ",".join(row["id"] for row in answers["session?"]["rows"])
+    compared = Counter[str]()
     for request, answer in answers.items():
         route, _, query = request.partition("?")
+        compared[route] += 1
+        if compared[route] > 20 and compared[route] % 10:
+            continue
         arguments = dict(pair.split("=", 1) for pair in query.split("&") if pair)
         if route in ("session", "sessions", "neighbor") or (route == "gap" and "pod" in run):
             continue  # with folders, of several requests, with a compared host
@@ -94,7 +107,7 @@ def test_the_answers_are_those_of_the_routes(run: str) -> None:
 
 
 def test_the_places_of_findings_and_their_timeline_are_recorded() -> None:
-    answers = recorded(copy_of(CASE))
+    answers = answers_of(CASE)
     overview = answers["overview?"]
     spans = [
         tuple(int(re.findall(rf"{name}=(\d+)", request)[0]) for name in ("start_ps", "end_ps"))
@@ -114,9 +127,8 @@ def test_the_places_of_findings_and_their_timeline_are_recorded() -> None:
 
 
 def test_a_copy_names_no_folder_of_this_machine() -> None:
-    text = json.dumps(recorded(copy_of(CASE)))
-    assert str(LOGDIR) not in text
-    answers = recorded(copy_of(CASE))
+    answers = answers_of(CASE)
+    assert str(LOGDIR) not in json.dumps(answers)
     head = answers["session?"]["session"]
     assert (head["path"], head["hosts"][0]["file"]) == (head["name"], "t1v-n-8c41-w-0.xplane.pb")
     assert answers["sessions?"]["logdir"] == ""
@@ -172,8 +184,8 @@ class TestInAPipeline:
         run = str(LOGDIR / "synthetic_transformer_2_tpu_cores")
         html = ["--html", str(tmp_path / "report.html")]
         assert main(["report", run, "--fail-on", "warning", *html]) == 1
-        assert main(["report", run, "--fail-on", "critical", *html]) == 0
         assert (tmp_path / "report.html").stat().st_size > 10_000
+        assert main(["report", run, "--fail-on", "critical"]) == 0
 
     def test_the_documented_example_is_that_command(self) -> None:
         documentation = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
