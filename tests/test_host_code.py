@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from captures import real_trace
-from launching import US, Tpu
+from launching import US, Tpu, event
 from loops import STEP, findings, loop
 from simulated import LATENCY, Simulation, simulate
 
@@ -103,6 +103,19 @@ def test_pauses_of_one_kind_are_told_together() -> None:
     assert "while the capture shows nothing of the host for 3.00 to 3.20" in finding.detail
     assert str(finding.waits_for) == "something that the capture does not show"
     assert "xp.Trace('name')" in finding.advice
+
+
+@pytest.mark.parametrize(("works_us", "is_pause"), [(1400, True), (1600, False)])
+def test_a_time_without_events_may_be_a_wait_if_the_device_mostly_works(
+    works_us: int, is_pause: bool
+) -> None:
+    """The host records nothing for 3 ms, and what it launched before runs for some of that time."""
+    simulation = with_pauses(None, {5: 3000})
+    (pause,) = find_pauses(simulation.tpu.trace())
+    start = pause.start_ps // US
+    simulation.tpu.runs[0].append(event("eval(9)", start + 300, works_us))
+    simulation.tpu.ops[0].append(event("fusion.9", start + 300, works_us))
+    assert bool(find_pauses(simulation.tpu.trace())) == is_pause
 
 
 def test_what_most_steps_have_is_no_pause() -> None:

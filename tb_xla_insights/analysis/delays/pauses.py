@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.delays.early_executions import last_steps_before
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import code_within, frame_around
 from tb_xla_insights.analysis.host.templates import annotation_name
+from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.launches.step_sources import recorded_times
 from tb_xla_insights.analysis.launches.step_times import find_steps
@@ -77,7 +78,7 @@ def find_pauses(trace: Trace) -> list[Pause]:
     A pause is an annotation, or a Python frame, of a kind that fewer than half of the steps have (the outermost one, if
     it contains no step); or a stretch in which the thread launches nothing and stays in no annotation or function of
     the script, or in one for longer than usual (_MIN_EXCESS). Waits for the device and what mostly compiles are no
-    pauses.
+    pauses; nor is a stretch in which nothing is recorded while devices mostly work, as the host may wait for them.
     """
     steps, lines = find_steps(trace), trace.lines_with("driving")
     starts = recorded_times(trace)[0][: len(steps)]
@@ -96,7 +97,10 @@ def find_pauses(trace: Trace) -> list[Pause]:
         (
             pause
             for pause in pauses
-            if pause.step >= 0 and not _mostly_compiles(trace, pause) and not _lacks_requests(trace, pause)
+            if pause.step >= 0
+            and not _mostly_compiles(trace, pause)
+            and not _lacks_requests(trace, pause)
+            and not _may_wait(trace, pause)
         ),
         key=lambda pause: pause.start_ps,
     )
@@ -106,6 +110,14 @@ def _lacks_requests(trace: Trace, pause: Pause) -> bool:
     """Whether a server has no request for most of a pause."""
     idle = no_requests(trace).clipped(pause.start_ps, pause.end_ps)
     return 2 * idle.total_ps > pause.duration_ps
+
+
+def _may_wait(trace: Trace, pause: Pause) -> bool:
+    """Whether nothing says what the host does in a pause, and a device works for most of it."""
+    if pause.name or not trace.devices:
+        return False
+    works = busy_on_any_device(trace).clipped(pause.start_ps, pause.end_ps)
+    return 2 * works.total_ps > pause.duration_ps
 
 
 def _mostly_compiles(trace: Trace, pause: Pause) -> bool:
