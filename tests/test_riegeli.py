@@ -16,6 +16,8 @@ from build import MemorySource
 from helpers import small_space
 from hypothesis import given
 from hypothesis import strategies as st
+from independent import SPACE
+from synthetic.writer import Space
 
 import tb_xla_insights as xi
 from tb_xla_insights.catalog import load_catalog
@@ -24,6 +26,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.tasks.host import read_host
 from tb_xla_insights.trace.details import event_stats
+from tb_xla_insights.trace.read_trace import read_trace
 from tb_xla_insights.xplane.riegeli.chunks import SIGNATURE
 from tb_xla_insights.xplane.riegeli.kernels import highway_hash
 from tb_xla_insights.xplane.riegeli.source import RiegeliSource
@@ -76,6 +79,38 @@ def write_logdir(root: Path, capture: Path, records: bytes | None = None) -> Pat
     return root
 
 
+def in_parts(capture: bytes, count: int) -> list[bytes]:
+    """A capture as parts that follow each other in time; each has all planes, lines and metadata, under other ids."""
+    return [_part(SPACE.FromString(capture), number, count) for number in range(count)]
+
+
+def _part(space: Any, number: int, count: int) -> bytes:
+    for plane in space.planes:
+        # The ids of the compiled programs' plane mean something.
+        event_shift = number if plane.name != b"/host:metadata" else 0
+        for line in plane.lines:
+            events = [event.SerializeToString() for event in line.events]
+            del line.events[:]
+            for event in events[len(events) * number // count : len(events) * (number + 1) // count]:
+                line.events.add().ParseFromString(event)
+        events_of_plane = [event for line in plane.lines for event in line.events]
+        for event in events_of_plane:
+            event.metadata_id += event_shift
+        for entry in plane.event_metadata:
+            entry.key += event_shift
+            entry.value.id = entry.key
+        for entry in plane.stat_metadata:
+            entry.key += 1000 * number
+            entry.value.id = entry.key
+        owners = [plane, *events_of_plane, *(entry.value for entry in plane.event_metadata)]
+        for stat in (stat for owner in owners for stat in owner.stats):
+            stat.metadata_id += 1000 * number
+            if stat.WhichOneof("value") == "ref_value":
+                stat.ref_value += 1000 * number
+    data: bytes = space.SerializeToString()
+    return data
+
+
 def report_of(logdir: Path) -> Any:
     """A session's report without what differs between a file and its copy in another format."""
     report = json.loads(json.dumps(xi.load(str(logdir)).report()))
@@ -113,6 +148,43 @@ def test_real_captures_have_the_same_report(shared_traces: Path, tmp_path: Path)
         expected = report_of(write_logdir(tmp_path / name / "pb", capture))
         again = write_logdir(tmp_path / name / "riegeli", capture, riegeli.chunked(parts, brotli_compress))
         assert report_of(again) == expected
+
+
+@pytest.mark.parametrize("name", ["torch_xla_slow_input", "synthetic_dynamo_issue_dynamo"])
+def test_parts_of_planes_and_lines_are_joined(name: str, tmp_path: Path) -> None:
+    """Each snapshot of continuous profiling may have all planes again: one device is one device then."""
+    [capture] = (DEMO / name).rglob("*.xplane.pb")
+    records = riegeli.chunked(in_parts(capture.read_bytes(), 3))
+    expected = report_of(write_logdir(tmp_path / "pb", capture))
+    joined = write_logdir(tmp_path / "riegeli", capture, records)
+    assert report_of(joined) == expected
+    traces = [
+        read_host(str(path), "vm", load_catalog()) for path in (capture, next(joined.rglob("*.riegeli")))
+    ]
+    rows = range(0, len(traces[0]), len(traces[0]) // 20)
+    stats = [[event_stats(trace, row) for row in rows] for trace in traces]
+    assert any(stats[0])
+    assert stats[1] == stats[0]
+
+
+def test_parts_of_a_real_capture_with_python_frames_are_joined(shared_traces: Path, tmp_path: Path) -> None:
+    """A function has metadata in each part; the time in it is one sum."""
+    [capture] = (shared_traces / "public/gpu_mi300_jax").rglob("*.xplane.pb")
+    expected = report_of(write_logdir(tmp_path / "pb", capture))
+    assert any(finding.get("code") for finding in expected["findings"])
+    records = riegeli.chunked(in_parts(capture.read_bytes(), 3))
+    assert report_of(write_logdir(tmp_path / "riegeli", capture, records)) == expected
+
+
+def test_equal_lines_of_one_part_stay_apart() -> None:
+    """The files of some profilers have several lines, or metadata, of equal ids and names."""
+    space = Space()
+    plane = space.plane("/host:CPU")
+    for start in (0, 5):
+        plane.line("worker", id=1).event("work", start, 2)
+    data = riegeli.chunked([space.to_bytes()] * 2)
+    trace = read_trace(source_of(data), load_catalog(), host="vm")
+    assert [(line.name, line.count) for line in trace.lines] == [("worker", 2)] * 2
 
 
 def test_the_stock_plugin_reads_these_files_alike(shared_traces: Path, tmp_path: Path) -> None:

@@ -22,12 +22,14 @@ from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads
 from tb_xla_insights.trace.flows import FLOW_STATS, pair_flows
 from tb_xla_insights.trace.model import Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
+from tb_xla_insights.trace.parts import join_lines_of_parts, same_metadata
 from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.recorded_waits import extend_waits
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.metadata import text_of
+from tb_xla_insights.xplane.open_capture import is_riegeli
 from tb_xla_insights.xplane.read_xspace import XSpace
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
@@ -54,6 +56,12 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         )
     duration_ps = space.duration_ps
     metadata_index = space.metadata
+    if is_riegeli(space.path):
+        lines, parts_order = join_lines_of_parts(lines, space.planes)
+        metadata_index = same_metadata(space.planes)[metadata_index[parts_order]]
+        start_ps, duration_ps = start_ps[parts_order], duration_ps[parts_order]
+        space.stats.move(parts_order)
+        space.event_offsets.move(parts_order)
     recorded_names = [metadata.name for plane in space.planes for metadata in plane.event_metadata]
     divided_threads = find_divided_threads(
         Recorded(lines, recorded_names, metadata_index, start_ps, duration_ps), catalog

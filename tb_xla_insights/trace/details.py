@@ -70,7 +70,7 @@ def own_stats(trace: Trace, rows: Int32) -> list[dict[str, StatValue]]:
 
 
 def _stat_names(trace: Trace, row: int) -> dict[int, str]:
-    return trace.planes[int(trace.metadata.plane[trace.metadata_index[row]])].stat_names
+    return trace.planes[trace.event_offsets.plane(row)].stat_names
 
 
 def _check_unchanged(trace: Trace, source: Source) -> None:

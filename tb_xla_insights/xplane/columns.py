@@ -196,15 +196,22 @@ def stat_columns(
 class EventOffsets:
     """The file offsets of events, found on demand by scanning the piece of the line that holds an event."""
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        nonempty = [piece for piece in pieces if piece.count]
+    def __init__(self, pieces: Sequence[tuple[int, Piece]]) -> None:
+        """`pieces` are those of all lines, each with the index of its plane."""
+        nonempty = [piece for _, piece in pieces if piece.count]
+        self._plane = [plane for plane, piece in pieces if piece.count]
         self._first = np.array([piece.first for piece in nonempty], np.int64)
         self._ranges = [(piece.start, piece.end) for piece in nonempty]
         self._order: NDArray[np.int64] | None = None
 
     def move(self, order: NDArray[np.int64]) -> None:
         """Renumbers the rows after a sort of the events: row i is now the event that was row `order[i]`."""
-        self._order = order
+        self._order = order if self._order is None else self._order[order]
+
+    def plane(self, row: int) -> int:
+        """The index of the plane in which an event is recorded."""
+        row = row if self._order is None else int(self._order[row])
+        return self._plane[int(np.searchsorted(self._first, row, "right")) - 1]
 
     def find(self, source: Source, row: int) -> int:
         """The file offset of the length of an event's message. Raises InputError, and WireError if the file has become

@@ -183,7 +183,7 @@ class _Reader:
         return XSpace(
             source.path, source.stored_bytes, source.fingerprint, self.strings, self.planes,
             texts[4], texts[2], texts[3],
-            columns.metadata, columns.offset_ps, columns.duration_ps, EventOffsets(self._pieces()),
+            columns.metadata, columns.offset_ps, columns.duration_ps, self._event_offsets(),
             stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip
 
@@ -230,6 +230,12 @@ class _Reader:
         if sum(piece.count for piece in self._pieces()) < first:
             columns.close_holes(self._pieces())
         return columns
+
+    def _event_offsets(self) -> EventOffsets:
+        planes = enumerate(self.planes)
+        return EventOffsets(
+            [(index, piece) for index, plane in planes for line in plane.lines for piece in line.pieces]
+        )
 
     def _pieces(self) -> list[Piece]:
         return [piece for plane in self.planes for line in plane.lines for piece in line.pieces]
