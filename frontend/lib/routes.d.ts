@@ -582,11 +582,11 @@ export interface CompileRow {
   warm_up: boolean;
   /** Path of the innermost annotation around it; `null` without one. */
   annotation: string | null;
-  /** Line of Python that caused it, from a debug log; `null` if unknown. */
+  /** Line of Python that caused it, from a log; `null` if unknown. */
   frame: string | null;
   /** Its Python stack from a debug log, innermost frame first; empty without one. */
   frames: string[];
-  /** What forced it, from a debug log; `null` if unknown. */
+  /** What forced it, from a log; `null` if unknown. */
   cause: string | null;
   /** Id of the event in the timeline. */
   event: string;

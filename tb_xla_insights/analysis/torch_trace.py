@@ -68,14 +68,15 @@ class LoggedGraph:
 @dataclass
 class LoggedCompilation:
     """A compilation by torch.compile: its function and that function's place, the guard whose failure made it compile
-    again (None for a first compilation) with the guard's line of source, and the time in microseconds. What the log
-    lacks is None."""
+    again (None for a first compilation) with the guard's line of source, and start (since the epoch) and time in
+    microseconds. What the log lacks is None."""
 
     compile_id: str
     function: str | None = None
     place: str | None = None
     guard: str | None = None
     source: str | None = None
+    start_us: int | None = None
     duration_us: int | None = None
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import Metrics
 
 _MAX_GRAPHS = 100
-_CAUSES_SOURCE = "from the debug log beside the capture"
+_CAUSES_SOURCE = "from the log beside the capture"
 
 
 def compiles(session: SessionView) -> Compiles:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.compiles.compile_table import compiles_report
 from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions, causes_by_program
+from tb_xla_insights.analysis.compiles.torch_trace import causes_of
 from tb_xla_insights.analysis.completeness.diagnostics import diagnose
 from tb_xla_insights.analysis.delays.collectives import collectives_report
 from tb_xla_insights.analysis.delays.early_executions import early_executions_report
@@ -111,7 +112,7 @@ def host_report(
         "programs": partial(program_rows, trace),
         "launching": partial(launching_report, trace),
         "early_executions": partial(_early_executions, trace),
-        "compiles": partial(compiles_report, trace, sidecars.causes),
+        "compiles": partial(compiles_report, trace, causes_of(trace, sidecars)),
         "transfers": partial(transfers_report, trace),
         "input_pipeline": partial(input_pipeline_report, trace),
         "collectives": partial(collectives_report, trace),

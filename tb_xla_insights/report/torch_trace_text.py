@@ -277,6 +277,7 @@ class _Parser:
         if (duration_us := _whole(metrics.get("duration_us"))) is not None:
             compilation.duration_us = (compilation.duration_us or 0) + duration_us
         if start_us := _whole(metrics.get("start_time_us")):
+            compilation.start_us = min(compilation.start_us or start_us, start_us)
             self._note_time(start_us)
 
 

@@ -188,7 +188,7 @@ class EarlyReason(TypedDict):
     frame: Annotated[str | None, Head("Where", priority=6)]
     """Line of Python that caused it, from a debug log; `null` if unknown."""
     cause: Annotated[str | None, Head("Why", priority=5)]
-    """What forced it, from a debug log; `null` if unknown."""
+    """What forced it, from a log; `null` if unknown."""
 
 
 class EarlyTimes(TypedDict):
@@ -314,10 +314,10 @@ class Compile(CompilePlace, GraphChange):
     annotation: Annotated[str | None, Head("During", priority=3)]
     """Path of the innermost annotation around it; `null` without one."""
     frame: Annotated[str | None, Head("Where", priority=7)]
-    """Line of Python that caused it, from a debug log; `null` if unknown."""
+    """Line of Python that caused it, from a log; `null` if unknown."""
     frames: list[str]
     """Its Python stack from a debug log, innermost frame first; empty without one."""
     cause: Annotated[str | None, Head("Cause", priority=4)]
-    """What forced it, from a debug log; `null` if unknown."""
+    """What forced it, from a log; `null` if unknown."""
     event: str
     """Id of the event in the timeline."""

@@ -25,18 +25,18 @@ def compiles_report(trace: Trace, causes: dict[str, dict[str, Any]] | None = Non
     """The report's `compiles`, in order of time.
 
     `step` is an index into the report's `steps`, `step_number` that step's number. `graph` is the graph's hash, else
-    the module's name. `graphs_of_same_name` lists the other graphs whose modules have the same name: graphs compiled in
-    the capture by `graph`, graphs that only ran as `module(program id)`. `causes` holds what a PT_XLA_DEBUG log records
-    by graph hash: `cause`, `frame` and `frames`, the Python stack. `idle_ps`: by device, its idle time during the
-    compilation (see `idle_time_per_compilation`). `cut`: the edge of the capture that cut the compilation (see CUTS).
-    `change`, `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a sentence. `same_hlo`:
-    whether the nearest graph's HLO is the same; None if there is no nearest graph."""
+    the module's name. `graphs_of_same_name` lists the other graphs whose modules have the same name: graphs compiled
+    in the capture by `graph`, graphs that only ran as `module(program id)`. `causes` holds what logs record by graph
+    hash, or else by module: `cause`, `frame` and `frames`, the Python stack. `idle_ps`: by device, its idle time
+    during the compilation (see `idle_time_per_compilation`). `cut`: the edge of the capture that cut the compilation
+    (see CUTS). `change`, `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a
+    sentence. `same_hlo`: whether the nearest graph's HLO is the same; None if there is no nearest graph."""
     rows: list[Compile] = []
     compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
     diffs, names = find_graph_diffs(trace), _names_by_id(trace)
     for index, event in enumerate(compilations.row.tolist()):
         step, program = int(compilations.step[index]), int(compilations.program[index])
-        logged = (causes or {}).get(compilations.graph_hash[index] or "", {})
+        logged = (causes or {}).get(compilations.graph_hash[index] or compilations.module[index] or "", {})
         rows.append(
             {
                 "start_ps": int(compilations.start_ps[index]),

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tb_xla_insights.analysis.graph_break import GraphBreak
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.sidecar_contents import GraphBreaks, Guard, Sidecars
 from tb_xla_insights.analysis.torch_trace import LoggedCompilation, LoggedGraph, TorchTraceLog
 from tb_xla_insights.schema.torch_trace import (
     MaterializationReason,
@@ -31,7 +32,7 @@ REASONS = {
     "synchronize()": "the program waits for the device",
     "autograd_post_backward": "the backward pass has ended",
     "repeated_op_heuristic": "the same operators repeat, as in a loop",
-    "debug_mode": "each operator runs at once (Strict Eager)",
+    "debug_mode": "each operator runs at once, as in Strict Eager",
     "distributed_op": "a collective needs it",
     "compile_mode_execution": "a graph of torch.compile needs it",
     "unknown": "",
@@ -87,6 +88,87 @@ def graphs_by_program(log: TorchTraceLog) -> dict[str, list[LoggedGraph]]:
     return graphs
 
 
+def reasons_in_capture(trace: Trace, log: TorchTraceLog) -> Counter[str]:
+    """The graphs of deferred operators during the capture, by their reasons; if their times are not known, the launches
+    of programs that were compiled for one reason."""
+    first_us, last_us = (_unix_us(trace, time_ps) for time_ps in trace.span_ps)
+    if trace.base_unix_ns and all(row.start_us for row in log.materializations):
+        return Counter(row.reason for row in log.materializations if first_us <= row.start_us <= last_us)
+    reasons: Counter[str] = Counter()
+    for program in traced_programs(trace, log):
+        if (reason := program["reason"]) in REASONS:
+            reasons[reason] += program["launches"]
+    return reasons
+
+
+def main_place(trace: Trace, log: TorchTraceLog, *reasons: str) -> str | None:
+    """The line of Python at which most launches in the capture are of programs that were compiled for one of the
+    reasons; None if it is not known."""
+    places: Counter[str] = Counter()
+    for row in traced_programs(trace, log):
+        if row["reason"] in reasons and row["place"]:
+            places[row["place"]] += row["launches"]
+    return places.most_common(1)[0][0] if places else None
+
+
+def guards_in_capture(trace: Trace, log: TorchTraceLog) -> list[Guard]:
+    """The guards that failed during the capture, or in all the log if either records no time."""
+    first_us, last_us = (_unix_us(trace, time_ps) for time_ps in trace.span_ps)
+    return [
+        Guard(row.function, row.place, row.guard, row.source, None, log.file)
+        for row in log.compilations.values()
+        if row.guard
+        and (
+            not trace.base_unix_ns
+            or row.start_us is None
+            or (row.start_us <= last_us and row.start_us + (row.duration_us or 0) >= first_us)
+        )
+    ]
+
+
+def causes_by_module(log: TorchTraceLog) -> dict[str, dict[str, Any]]:
+    """`cause`, `frame` and `frames` of compilations, as in `Sidecars.causes`, and the log's `file`, by the names of
+    modules whose graphs have one cause: the reason for which TorchTPU made the graph, or the guard whose failure made
+    torch.compile do so."""
+    causes = {}
+    for name, graphs in graphs_by_program(log).items():
+        found = {_cause(log, graph) for graph in graphs}
+        if len(found) == 1:
+            cause, frame = found.pop()
+            frames = [frame] if frame else []
+            causes[name] = {"cause": cause, "frame": frame, "frames": frames, "file": log.file}
+    return causes
+
+
+def causes_of(trace: Trace, sidecars: Sidecars) -> dict[str, dict[str, Any]]:
+    """What logs beside the capture record of compilations: by the graph's hash, as PyTorch/XLA logs it, and by the
+    module's name."""
+    log = matched_log(trace, sidecars.torch_traces)
+    return {**(causes_by_module(log) if log else {}), **sidecars.causes}
+
+
+def _cause(log: TorchTraceLog, graph: LoggedGraph) -> tuple[str | None, str | None]:
+    """The cause of a compilation, and the line of Python."""
+    compilation = log.compilations.get(graph.compile_id or "")
+    if compilation is not None:
+        guard = f"the guard {compilation.guard} failed" if compilation.guard else None
+        return guard, compilation.place
+    return graph.reason, GraphBreak(frame=graph.frame).place
+
+
+def breaks_in_capture(trace: Trace, log: TorchTraceLog) -> GraphBreaks | None:
+    """The graph breaks in compiled functions that the capture calls, each line once, with the number of these
+    functions; of the whole log if the capture does not record such calls; None without breaks."""
+    calls = calls_by_compile_id(trace)
+    found = {
+        (row.graph_break.reason, row.graph_break.place): row.graph_break
+        for row in log.breaks
+        if calls is None or row.compile_id in calls
+    }
+    graphs = log.compilations if calls is None else calls
+    return GraphBreaks(log.file, len(graphs), len(found), [*found.values()]) if found else None
+
+
 def torch_trace_document(trace: Trace, logs: Sequence[TorchTraceLog]) -> TorchTrace | None:
     """The report's `metrics.torch_trace`; None without logs."""
     candidates, matched = candidate_logs(trace, logs), matched_log(trace, logs)
@@ -97,7 +179,7 @@ def torch_trace_document(trace: Trace, logs: Sequence[TorchTraceLog]) -> TorchTr
         "files": [log.file for log in candidates],
         "matched": matched.file if matched else None,
         "materializations": _materializations(trace, candidates, matched),
-        "programs": _programs(trace, matched) if matched else [],
+        "programs": traced_programs(trace, matched)[:_MAX_ROWS] if matched else [],
         "graph_breaks": _graph_breaks(candidates, calls),
         "compilations": _compilations(candidates, calls),
     }
@@ -134,7 +216,8 @@ def _materializations(
     return sorted(rows.values(), key=lambda row: -row["logged"])[:_MAX_ROWS]
 
 
-def _programs(trace: Trace, log: TorchTraceLog) -> list[TracedProgram]:
+def traced_programs(trace: Trace, log: TorchTraceLog) -> list[TracedProgram]:
+    """The programs of the capture that a log compiles; most launches first."""
     launches, graphs = find_launches(trace), graphs_by_program(log)
     counts = Counter(launches.programs[program].name for program in launches.program.tolist() if program >= 0)
     rows: list[TracedProgram] = []
@@ -154,7 +237,7 @@ def _programs(trace: Trace, log: TorchTraceLog) -> list[TracedProgram]:
                 "launches": count,
             }
         )
-    return rows[:_MAX_ROWS]
+    return rows
 
 
 def _only(values: Iterable[_T]) -> _T | None:

@@ -40,6 +40,7 @@ from tb_xla_insights.analysis.findings.compile_texts import (
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, ShownWindow, longest_windows
 from tb_xla_insights.analysis.findings.locations import most_common, step_numbers, step_paths
+from tb_xla_insights.analysis.findings.logged_reasons import compilation_cause
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
@@ -109,6 +110,7 @@ def recompilation(facts: Facts) -> Finding | None:
         sentences(
             detail,
             change_text(compilations, example),
+            compilation_cause(facts, debug_cause),
             f"{variants} graphs are named {module}, and no HLO is recorded that would distinguish them"
             if is_indistinct
             else "",
@@ -164,7 +166,7 @@ def _idle_text(facts: Facts, taken_ps: Int64, total_ps: int) -> str:
 
 def _compilations(facts: Facts, indices: Sequence[int]) -> list[Compilation]:
     compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
-    causes = facts.sidecars.causes
+    causes = facts.compile_causes
     return [
         Compilation(
             int(compiles.start_ps[index]),
@@ -174,7 +176,7 @@ def _compilations(facts: Facts, indices: Sequence[int]) -> list[Compilation]:
             compiles.module[index],
             compiles.graph(index),
             enclosing_path(facts.trace, int(compiles.annotation[index])),
-            causes.get(compiles.graph_hash[index] or "", {}),
+            causes.get(compiles.graph_hash[index] or compiles.module[index] or "", {}),
             diffs[index],
         )
         for index in indices

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
+from tb_xla_insights.analysis.compiles.torch_trace import breaks_in_capture, calls_by_compile_id
 from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.compile_costs import LATER_RUNS, slow_first_runs
 from tb_xla_insights.analysis.findings.facts import Facts
@@ -94,7 +95,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     """Graphs that torch.compile extracts again because a guard failed: Dynamo traces the function again, AOTAutograd
     its backward pass, and XLA compiles new graphs. They cost the idle time during this work."""
     trace = facts.trace
-    gave_up = any(guard.limit for guard in facts.sidecars.guards)
+    gave_up = any(guard.limit for guard in facts.guards)
     extractions, compilations = find_repeated_extractions(trace, gave_up), find_compilations(trace)
     count = len(extractions.step)
     if not count:
@@ -115,7 +116,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     steps = set(extractions.step.tolist()) - {-1}
     numbers = step_numbers(trace, steps)
     where = steps_text(numbers, facts.step_count)
-    guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
+    guard = facts.guards[-1] if facts.guards else None
     dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)
     detail = f"extracting {plural(count, 'graph')} takes {dynamo_text}"
     detail += f" and {plural(compiles, 'compilation')} {compile_text}" if compiles else ""
@@ -142,7 +143,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
             "place": guard and guard.place,
             "guard": guard and guard.guard,
             "source": guard and guard.source,
-            "limit": next((guard.limit for guard in facts.sidecars.guards if guard.limit), None),
+            "limit": next((guard.limit for guard in facts.guards if guard.limit), None),
             "idle_ps": cost,
         },
         longest_windows(map(ShownWindow, work.start_ps.tolist(), work.end_ps.tolist())),
@@ -190,11 +191,15 @@ def _guard_advice(guard: Guard | None) -> str:
 
 
 def graph_breaks(facts: Facts) -> Finding | None:
-    """Graph breaks that dynamo's explanation lists; without an explanation, suspected breaks: more dynamo executions a
-    step than forward and backward. They cost the starved gaps before the dynamo executions beyond these two."""
-    explanation = facts.sidecars.breaks
+    """Graph breaks that dynamo's explanation lists, or a log of TORCH_TRACE in what the capture calls; without either,
+    suspected breaks: more dynamo executions a step than forward and backward. They cost the starved gaps before the
+    dynamo executions beyond these two."""
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
+    calls = calls_by_compile_id(trace) if facts.torch_trace else None
+    explanation = facts.sidecars.breaks
+    if explanation is None and facts.torch_trace and (calls or graphs > UNBROKEN_GRAPHS_PER_STEP):
+        explanation = breaks_in_capture(trace, facts.torch_trace)
     if (explanation.breaks if explanation else 0) == 0 and (
         explanation is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP
     ):
@@ -229,14 +234,19 @@ def graph_breaks(facts: Facts) -> Finding | None:
         idle = f"{facts.idle_text(taken_ps, facts.frequency_of(steps))} before the {executions}"
         idle = idle if cost else f"idle time before the {executions}, if any, counts with other findings"
         consequence = Sentence(f"{idle}{_reads_text(trace, extra)}")
+    elif calls:
+        consequence = Sentence(
+            f"the capture has {plural(calls.total(), 'call')} of {plural(len(calls), 'compiled function')}"
+        )
     else:
         graphs_text = "no more than two graphs" if graphs else "no graph"
         consequence = Sentence(
             f"torch.compile runs {graphs_text} in a step of the capture", begins_with_name=True
         )
+    backend = "tpu" if facts.framework == "torch_tpu" else "openxla"
     advice = (
         f"remove what breaks the graph{f' at {location}' if location else ''}: no .item(), print or control flow "
-        "that depends on data in compiled code, and only ops that the openxla backend supports"
+        f"that depends on data in compiled code, and only ops that the {backend} backend supports"
     )
     if not explanation:
         advice += "; torch._dynamo.explain(model)(…) names each break"

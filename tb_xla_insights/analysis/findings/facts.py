@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from tb_xla_insights.analysis.compiles.torch_trace import causes_of, guards_in_capture, matched_log
 from tb_xla_insights.analysis.delays.pauses import pause_times
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.finding import MAX_WINDOWS, Frequency, ShownWindow
@@ -20,10 +22,11 @@ from tb_xla_insights.analysis.launches.step_sources import annotated_times
 from tb_xla_insights.analysis.launches.step_times import find_steps, step_times
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.sidecar_contents import Metrics, Sidecars
+from tb_xla_insights.analysis.sidecar_contents import Guard, Metrics, Sidecars
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
+from tb_xla_insights.analysis.torch_trace import TorchTraceLog
 from tb_xla_insights.arrays import Int32, Int64
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.text.units import brief_time
@@ -80,6 +83,22 @@ class Facts:
         """The metrics report beside the capture; if there is also one from before the trace, their difference."""
         metrics, before = self.sidecars.metrics, self.sidecars.before
         return (metrics.since(before) if metrics and before else None) or metrics
+
+    @cached_property
+    def torch_trace(self) -> TorchTraceLog | None:
+        """The log of TORCH_TRACE that is matched with the capture."""
+        return matched_log(self.trace, self.sidecars.torch_traces)
+
+    @cached_property
+    def guards(self) -> list[Guard]:
+        """Guards that failed, as logs beside the capture record them."""
+        logged = guards_in_capture(self.trace, self.torch_trace) if self.torch_trace else []
+        return [*logged, *self.sidecars.guards]
+
+    @cached_property
+    def compile_causes(self) -> dict[str, dict[str, Any]]:
+        """See `Sidecars.causes`: by graph hash, and by the name of the module."""
+        return causes_of(self.trace, self.sidecars)
 
     @cached_property
     def framework(self) -> str:

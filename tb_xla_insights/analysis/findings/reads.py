@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.delays.early_executions import (
 )
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, Frequency, ShownWindow, longest_windows
+from tb_xla_insights.analysis.findings.logged_reasons import read_place
 from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.host.classes import host_class_segments
@@ -86,6 +87,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
                 causes,
             ),
             _delay_text(delay_ps, fixes_reads, count),
+            read_place(facts) if reads else "",
         ),
         advise_reading_later(facts, fixes_reads, waits)
         or f"First fix the {causes}, which these reads are part of.",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.delays.early_executions import find_early_executions
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding
+from tb_xla_insights.analysis.findings.logged_reasons import main_reason
 from tb_xla_insights.analysis.findings.markers import advise_one_sync
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
 from tb_xla_insights.analysis.launches.executions import find_run_times, fixed_cost
@@ -166,6 +167,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         sentences(
             f"{small} of {count} executions {description}",
             f"{costs}{_pending_inputs_text(facts.usual_count(all_launches.step[input_syncs]))}",
+            main_reason(facts),
         ),
         _advice(facts, dynamo, markers),
         cost,
