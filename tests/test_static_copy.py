@@ -65,6 +65,12 @@ def answers_of(path: Path) -> dict[str, Any]:
     return recorded(copy_of(path))
 
 
+def test_a_servers_copy_has_its_iterations(shared_traces: Path) -> None:
+    answers = answers_of(shared_traces / "serving/sched_sync")
+    assert [kind["kind"] for kind in answers["iterations?"]["kinds"]] == ["decode", "mixed"]
+    assert answers["counts?"]["counts"]["iterations"] == answers["iterations?"]["count"]
+
+
 @pytest.mark.parametrize("run", ["synthetic_case_study_8_tpu_cores", "synthetic_pod_16_hosts"])
 def test_the_answers_are_those_of_the_routes(run: str) -> None:
     """Of the routes with hundreds of answers, such as one for each gap, every tenth is compared."""
