@@ -190,6 +190,7 @@ def test_the_steps_in_which_the_other_slice_is_late_are_found(clock: int, tmp_pa
     assert (row["wait_ps"], row["peer_ps"], row["short_ps"]) == (6_060 * US, 6_060 * US, 0)
     assert row["wait_mean_ps"] == 6_060 * US // 8
     assert (row["bytes"], row["issue_ps"], row["cause"]) == (8 * 4096, 8 * 2 * ISSUE * US, "peer")
+    assert row["bytes_per_s"] == 4096 / 2_000e-6
 
 
 def test_a_transfer_that_takes_longer_than_its_slack_has_too_little(tmp_path: Path) -> None:
@@ -341,7 +342,7 @@ def test_messages_of_older_hosts_say_how_long_data_is_on_the_way(tmp_path: Path)
                 "payload_size_bytes": 100, "duration_us": duration,
             }  # fmt: skip
             at = (STEP * number + 4_000) * US
-            simulation.main.append(("MegaScale: Communication Transport Receive", at, 0, stats))
+            simulation.main.append(("MegaScale: Communication Transport Receive", at, number * US, stats))
     row = only(simulation.trace(tmp_path))
     assert (row["network_mean_ps"], row["bytes"], row["peers"]) == (2_500 * US, 600, [3, 4, 5])
     assert (row["late"], row["peer_ps"], row["cause"]) == (None, None, "slack")
@@ -441,3 +442,4 @@ def test_hosts_merge_to_one_row_per_transfer(tmp_path: Path) -> None:
     assert (row["count"], row["slack_mean_ps"]) == (2, 5_000 * US)
     assert (row["network_mean_ps"], row["network_count"], row["peers"]) == (2_000 * US, 1, [2])
     assert (row["late"], row["peer_ps"], row["bytes"], row["cause"]) == (0, 0, 4096, None)
+    assert row["bytes_per_s"] == 4096 / 2_000e-6

@@ -1,4 +1,4 @@
-"""Captures with n asynchronous ops, SparseCores, their jobs, and cores that exchange data."""
+"""Captures with n asynchronous ops, SparseCores, their jobs, cores that exchange data, and transfers between slices."""
 
 from __future__ import annotations
 
@@ -92,4 +92,55 @@ def exchanging_cores(n: int) -> Space:
         ops = plane.line("XLA Ops", timestamp_ns=EPOCH)
         ops.event("all-reduce-start.1", start + i, 5)
         ops.event("all-reduce-done.1", start + 50 * US, 10 * US)
+    return training.space
+
+
+def _transfer(training: Training, name: str, number: int, start: int) -> None:
+    """A transfer between slices of 40 ps, and what the host records of it."""
+    names = f'_xla_host_transfer_rendezvous="{name}", _xla_megascale_transfer_type="ALL_REDUCE"'
+    text, device = (
+        f"%send.{number} = (f32[1]) send(f32[1] %p.{number}), frontend_attributes={{{names}}}",
+        training.device,
+    )
+    training.ops.event(shared_metadata(device, text, {"hlo_category": "host send"}), start, 5)
+    done = f"%send-done.{number} = token[] send-done((f32[1]) %send.{number})"
+    training.ops.event(shared_metadata(device, done, {"hlo_category": "host send-done"}), start + 20, 20)
+
+
+def _actions(training: Training, keys: list[str]) -> None:
+    line = training.space.plane("/device:CUSTOM:Megascale Trace").line("actions", timestamp_ns=EPOCH)
+    for i, key in enumerate(keys):
+        stats = {"graph_key": key, "action_duration_ns": 3, "network_transport_latency_us": 1}
+        line.event("NetworkReceive END", 4 * STEP + 100 * i, 1, stats)
+
+
+@axis
+def slice_transfers(n: int) -> Space:
+    """One transfer between slices n times; the host recorded one more."""
+    training = Training()
+    _run(training, 100 * n)
+    for i in range(n):
+        _transfer(training, "grads", 1, 4 * STEP + 100 * i)
+    _actions(training, [f"device_0_gid_grads$1^i{i}" for i in range(n + 1)])
+    return training.space
+
+
+@axis
+def slice_transfer_names(n: int) -> Space:
+    """n transfers between slices, each once."""
+    training = Training()
+    _run(training, 100 * n)
+    for i in range(n):
+        _transfer(training, f"grads.{i}", i, 4 * STEP + 100 * i)
+    _actions(training, [f"device_0_gid_grads.{i}$1^i0" for i in range(n)])
+    return training.space
+
+
+@axis
+def slice_actions(n: int) -> Space:
+    """One transfer between slices, of n parts."""
+    training = Training()
+    _run(training, 100 * n)
+    _transfer(training, "grads", 1, 4 * STEP)
+    _actions(training, ["device_0_gid_grads$1^i0"] * n)
     return training.space

@@ -3372,8 +3372,10 @@ export interface ShownTransfer {
   short_ps: number | null;
   /** The part of the time on the way in which data of other transfers is on the way to the host; `null` if that is not recorded. */
   shared_ps: number | null;
-  /** Bytes that it receives from other slices; `null` if they are not recorded. */
+  /** Bytes that it receives from other slices in the times of `network_count`; `null` if they are not recorded. */
   bytes: number | null;
+  /** These bytes per second on the way; `null` if either is not recorded. */
+  bytes_per_s: number | null;
   /** Number of start and done ops without their counterpart in the same run, which are in no other column. */
   unpaired: number;
   /** Why the devices wait: `peer`, the other slice sends late; `slack`, it takes longer than the program leaves for it; `bandwidth`, it does while others share the network. `null` if they hardly wait, or if that is not known. */

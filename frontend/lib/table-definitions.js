@@ -292,6 +292,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     wait_ps: { key: 'wait_ps', head: 'All waits', unit: 'time' },
     late: { key: 'late', head: 'Peer late', unit: 'count' },
     bytes: { key: 'bytes', head: 'Received', unit: 'bytes' },
+    bytes_per_s: { key: 'bytes_per_s', head: 'Per second', unit: 'bytes' },
     cause: { key: 'cause', head: 'Why', unit: 'words' },
   },
   steps: {

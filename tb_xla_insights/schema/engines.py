@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.columns.head import Head
 from tb_xla_insights.columns.rules import (
+    Row,
+    computed,
     first,
     key,
     known_mean,
@@ -103,6 +105,12 @@ class AsyncOp(TypedDict):
     waits, or if that is not known."""
 
 
+def rate_on_the_way(row: Row) -> int | None:
+    """The bytes that a transfer between slices receives per second in which its data is on the way."""
+    network_ps = (row["network_mean_ps"] or 0) * row["network_count"]
+    return None if row["bytes"] is None or not network_ps else int(row["bytes"] * 10**12 // network_ps)
+
+
 class SliceTransfer(TypedDict):
     """A transfer between slices, over all devices: a send, a receive, or both with one name."""
 
@@ -151,7 +159,9 @@ class SliceTransfer(TypedDict):
     """The part of the time on the way in which data of other transfers is on the way to the host; `null` if that is not
     recorded."""
     bytes: Annotated[int | None, known_total, Head("Received", priority=6)]
-    """Bytes that it receives from other slices; `null` if they are not recorded."""
+    """Bytes that it receives from other slices in the times of `network_count`; `null` if they are not recorded."""
+    bytes_per_s: Annotated[int | None, computed(rate_on_the_way), Head("Per second", "bytes", priority=6)]
+    """These bytes per second on the way; `null` if either is not recorded."""
     unpaired: Annotated[int, total]
     """Number of start and done ops without their counterpart in the same run, which are in no other column."""
     cause: Annotated[WaitCause | None, most_known("wait_ps"), Head("Why", "words")]

@@ -138,10 +138,11 @@ def _from_graphs(trace: Trace) -> list[tuple[int, str, Execution]]:
 
 
 def _from_messages(trace: Trace) -> list[tuple[int, str, Execution]]:
-    """The same from the messages that older hosts record. The messages of one part of the data belong to one execution
-    after the other. A message that has no duration, since two clocks disagree, is not known to be on the way."""
+    """The same from the messages that older hosts record, whose times are their ends. The messages of one part of the
+    data belong to one execution after the other. One without duration, since two clocks disagree, is not known to be on
+    the way."""
     rows = rows_with_metadata(_named(trace, lambda name: name == _MESSAGE), trace.metadata_index)
-    rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
+    rows = rows[np.argsort(trace.start_ps[rows], kind="stable")]
     executions: dict[tuple[int, str], list[Execution]] = {}
     seen: dict[tuple[object, ...], int] = {}
     for row, stats in zip(rows.tolist(), own_stats(trace, rows), strict=True):
@@ -154,7 +155,7 @@ def _from_messages(trace: Trace) -> list[tuple[int, str, Execution]]:
         of_name = executions.setdefault((device, name), [])
         if number == len(of_name):
             of_name.append(Execution())
-        execution, end_ps = of_name[number], int(trace.end_ps[row])
+        execution, end_ps = of_name[number], int(trace.start_ps[row])
         if duration_ps := _ps(stats, "duration_us", 1_000_000):
             execution.network.append((end_ps - duration_ps, end_ps))
         if (size := _count(stats, "payload_size_bytes")) is not None:

@@ -28,6 +28,7 @@ from tb_xla_insights.analysis.thresholds import EXPOSED_SHARE, MAIN_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.arrays import Int64
+from tb_xla_insights.schema.engines import rate_on_the_way
 from tb_xla_insights.trace.model import Trace
 
 if TYPE_CHECKING:
@@ -153,11 +154,11 @@ def _row(
         "short_ps": short_ps,
         "shared_ps": shared_ps,
         "bytes": _bytes(executions),
+        "bytes_per_s": None,
         "unpaired": sum(unpaired_ops(trace, index).get(name, 0) for index, _ in of_devices),
         "cause": None,
     }
-    network_all_ps = int(network_ps[known].sum())
-    return row | {"cause": _cause(row, network_all_ps)}
+    return row | {"bytes_per_s": rate_on_the_way(row), "cause": _cause(row, int(network_ps[known].sum()))}
 
 
 def _cause(row: SliceTransfer, network_ps: int) -> WaitCause | None:
@@ -179,8 +180,10 @@ def _known_sum(values: Int64) -> int | None:
 
 
 def _bytes(executions: list[Execution]) -> int | None:
-    known = [execution.bytes for execution in executions if execution.bytes is not None]
-    return sum(known) if known else None
+    """What all executions whose time on the way is known receive; None if that of one is not known."""
+    sizes = [one.bytes for one in executions if one.network]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if known and len(known) == len(sizes) else None
 
 
 def _annotation(
