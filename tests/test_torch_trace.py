@@ -66,6 +66,19 @@ class TestMaterializations:
         log = parsed(lost + materialization("item()", "add"))
         assert [(row.operator, row.start_us) for row in log.materializations] == [("add", 0)]
 
+    def test_payloads_of_the_same_graph_may_differ(self) -> None:
+        text = materialization("item()", program="a") + materialization("item()", program="b").replace(
+            "0" * 32, "1" * 32
+        )
+        assert [graph.program for graph in parsed(text).graphs] == ["a", "b"]
+
+    def test_a_record_that_is_cut_is_not_taken_for_one_like_it(self) -> None:
+        text = materialization("item()") * 2
+        cut = text[: text.rindex('"has_payload"') + 20].encode()
+        log, unread = parse_torch_trace([cut], FILE)
+        assert [row.text[:3] for row in unread] == ["cut"]
+        assert len(log.materializations) == 2
+
     def test_failed_compilations(self) -> None:
         assert [
             row.has_failed for row in parsed(materialization("item()", failed=True)).materializations

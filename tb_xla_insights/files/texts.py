@@ -66,7 +66,9 @@ def parse_json(text: str | bytes) -> Any:
     """Parses JSON. Raises TextError, also for what Python's parser accepts (`NaN`, `Infinity`) or fails at with other
     exceptions (numbers of thousands of digits, thousands of nested values)."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(
+            text if isinstance(text, str) else text.decode(json.detect_encoding(text), "surrogatepass")
+        )
     except json.JSONDecodeError as error:
         raise TextError(error.msg, f", line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
@@ -81,3 +83,7 @@ def parse_json(text: str | bytes) -> Any:
 
 def _refuse(name: str) -> NoReturn:
     raise TextError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+"""Made once: logs have many small documents."""

@@ -27,11 +27,13 @@ FILE_PREFIX = "dedicated_log_torch_trace_"
 
 _HEAD = re.compile(rb"[A-Z]\d{4} \d\d:\d\d:\d\d\.\d{1,9} \d{1,20} [^\n]{1,400}?:\d{1,9}\] (?=\{)")
 _RANK_IN_NAME = re.compile(r"_rank_(\d{1,9})_")
-_KINDS = tuple(
-    b'{"%s": ' % name
-    for name in (b"artifact", b"chromium_event", b"compilation_metrics", b"dynamo_start", b"str")
-)
-"""How the JSON of the records that are used begins."""
+_KINDS = tuple(b'{"%s": ' % name for name in (b"artifact", b"compilation_metrics", b"dynamo_start", b"str"))
+"""How the JSON of the records that are used begins, except _EVENT."""
+_EVENT = b'{"chromium_event": '
+_EAGER_ARTIFACT = b'{"artifact": {"name": "torchtpu_eager_'
+_HASH = re.compile(rb', "has_payload": "[0-9a-f]{32}"\}\r?$')
+_MAX_REPEATED = 1000
+"""The different metadata of TorchTPU's graphs that are kept, so that each is parsed once."""
 _MAX_LINE_BYTES = 1 << 20
 """A longer line is cut: the sources in payloads have no such lines, and metadata are a few kilobytes."""
 _MAX_PAYLOAD_LINES = 200
@@ -101,6 +103,7 @@ class _Parser:
         self._take: Callable[[str], None] | None = None
         self._close: Callable[[], None] | None = None
         self._file_names: dict[int, str] = {}
+        self._parsed: dict[bytes, dict[str, Any]] = {}
         self._times: tuple[str, int, int] | None = None
         """Name, start and duration of a materialisation whose artefacts follow."""
         self._graph: tuple[Materialization, Frame | None] | None = None
@@ -120,14 +123,26 @@ class _Parser:
             if line.strip():
                 self._tell(line.decode("utf-8", "replace"))
             return
-        if not line.startswith(_KINDS, head.end()):
-            return
-        try:
-            record = parse_json(line[head.end() :])
-        except TextError as error:
-            self._tell(f"{'cut' if not is_whole else error}: {line[:80].decode('utf-8', 'replace')}")
-            return
-        self._add_record(record)
+        if line.startswith(_EVENT, head.end()):
+            self._take = self._take_event  # its metadata are empty
+        elif line.startswith(_KINDS, head.end()):
+            try:
+                record = self._parse(line[head.end() :])
+            except TextError as error:
+                self._tell(f"{'cut' if not is_whole else error}: {line[:80].decode('utf-8', 'replace')}")
+                return
+            self._add_record(record)
+
+    def _parse(self, text: bytes) -> dict[str, Any]:
+        """The metadata of a record. Those of TorchTPU's graphs repeat, but for the hash of a payload that is not
+        empty."""
+        metadata = _HASH.sub(b"}", text) if text.startswith(_EAGER_ARTIFACT) else b""
+        if (known := self._parsed.get(metadata)) is not None:
+            return known
+        record: dict[str, Any] = parse_json(text)
+        if metadata and len(self._parsed) < _MAX_REPEATED:
+            self._parsed[metadata] = record
+        return record
 
     def end(self) -> None:
         self._end_payload()
@@ -149,8 +164,6 @@ class _Parser:
             match record["str"]:
                 case [str(name), int(number)]:
                     self._file_names[number] = name
-        elif "chromium_event" in record:
-            self._take = self._take_event
         elif isinstance(metrics := record.get("compilation_metrics"), dict):
             self._add_metrics(metrics)
         elif isinstance(start := record.get("dynamo_start"), dict):
