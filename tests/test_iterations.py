@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -185,9 +187,28 @@ def test_many_arrays_that_are_sent_one_by_one_are_one_time(arrays: int, sending_
         assert found["many_sends"].cost_ps == 5 * (4 * arrays - 4) * US  # the first of the arrays remains
 
 
+def test_iterations_whose_names_tell_nothing_are_of_one_kind_per_bucket(shared_traces: Path) -> None:
+    """The script pads a batch to 16, 32 or 64 tokens; its last iteration has no end."""
+    report = iterations_report(real_trace(shared_traces / "serving/sglang_overlap"))
+    truth = json.loads((shared_traces / "serving/sglang_overlap/truth.json").read_text())
+    padded = [row[truth["per_iteration_columns"].index("padded")] for row in truth["per_iteration"]]
+    assert report is not None
+    assert {row["bucket"]: row["count"] for row in report["kinds"]} == Counter(padded[:-1])
+    assert {row["kind"] for row in report["kinds"]} == {"iteration"}
+
+
+def test_buckets_are_not_known_once_the_file_is_gone(shared_traces: Path, tmp_path: Path) -> None:
+    shutil.copytree(shared_traces / "serving/sglang_overlap/plugins", tmp_path / "plugins")
+    trace = real_trace(tmp_path)
+    (capture_file,) = tmp_path.rglob("*.xplane.pb")
+    capture_file.unlink()
+    assert set(find_iterations(trace).bucket) == {None}
+
+
 def test_compiling_says_nothing_about_how_a_server_schedules() -> None:
     row = {
         "kind": "decode",
+        "bucket": None,
         "count": 3,
         "wall_ps": {"mean": 100 * US},
         "bubble_ps": 90 * US,

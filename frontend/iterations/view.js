@@ -191,7 +191,7 @@ function ladderCard({ kinds, scheduling }, linkTo) {
       { class: 'ladder', role: 'list', 'data-testid': 'bubble-ladder' },
       kinds.flatMap((kind) => [
         rung(
-          linkTo(words(kind.kind), kind, kind.wall_ps.p50),
+          linkTo(kind.name, kind, kind.wall_ps.p50),
           timeText(lengthOf(kind), 2),
           [stackedBar([piece('device', kind.device_ps, ['dev', '']), ...pieces(kind, 'exposed_ps')], axis_ps)],
           kind.note,
@@ -249,6 +249,7 @@ function kindsCard(kinds, linkTo) {
       items,
       columns: [
         ...definedColumns(times, {
+          kind: { field: 'name' },
           mean_ps: { timeUnit: unit },
           p50_ps: linked('p50_ps'),
           p99_ps: linked('p99_ps'),
@@ -272,7 +273,7 @@ function kindsCard(kinds, linkTo) {
 
 /** What the server's thread does in an iteration of each kind. @param {KindRow[]} kinds */
 function hostCard(kinds) {
-  const items = kinds.flatMap((kind) => kind.parts.map((row) => ({ ...row, kind: words(kind.kind) })));
+  const items = kinds.flatMap((kind) => kind.parts.map((row) => ({ ...row, kind: kind.name })));
   const timeUnit = unitFor(maximum(items.map((row) => row.exposed_ps + row.hidden_ps), 0));
   return tableCard(
     'Host time of an iteration',

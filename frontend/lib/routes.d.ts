@@ -1940,6 +1940,8 @@ export interface IterationsAnswer {
 export interface KindRow {
   /** What their batches consist of. */
   kind: BatchKind;
+  /** Where names do not tell the kind: the largest dimension in which the parameters of the longest program differ between iterations; `null` if that is not known. */
+  bucket: number | null;
   /** Name of the annotation that marks them, with `{}` in place of numbers. */
   template: string;
   /** Number of iterations. */
@@ -1966,6 +1968,8 @@ export interface KindRow {
   parts: PartRow[];
   /** The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead. */
   host_ps: number;
+  /** The kind in words, with its bucket. */
+  name: string;
   /** How much the device waits, and what its work hides of the server's. */
   note: string;
 }

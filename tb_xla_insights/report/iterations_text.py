@@ -44,8 +44,14 @@ def iterations_headline(report: Row) -> str:
 
 def iteration_row(row: Row) -> Row:
     """A row of the table of iterations."""
-    wall_ps = row["wall_ps"]
-    return {**row, "mean_ps": wall_ps["mean"], "p50_ps": wall_ps["p50"], "p99_ps": wall_ps["p99"]}
+    wall_ps = {f"{name}_ps": ps for name, ps in row["wall_ps"].items()}
+    return {**row, "kind": kind_name(row), **wall_ps}
+
+
+def kind_name(row: Row) -> str:
+    """`with prefill`; `iteration, bucket 64`."""
+    name: str = row["kind"].replace("_", " ")
+    return name if row["bucket"] is None else f"{name}, bucket {row['bucket']}"
 
 
 def part_rows(row: Row) -> list[Row]:

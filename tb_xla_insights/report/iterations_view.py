@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.iterations.iterations import find_iterations, iter
 from tb_xla_insights.analysis.iterations.parts import PARTS
 from tb_xla_insights.analysis.iterations.report import part_times, slot_ranges
 from tb_xla_insights.analysis.iterations.texts import main_kind, own_work_ps
-from tb_xla_insights.report.iterations_text import iterations_headline, kind_note, part_rows
+from tb_xla_insights.report.iterations_text import iterations_headline, kind_name, kind_note, part_rows
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
 from tb_xla_insights.trace.metadata_events import count_by_metadata
@@ -39,6 +39,7 @@ def iterations(session: SessionView) -> IterationsAnswer:
             **row,
             "parts": part_rows(row),  # type: ignore[typeddict-item]
             "host_ps": own_work_ps(row),
+            "name": kind_name(row),
             "note": kind_note(row, scheduling),
         }
         for row in kinds

@@ -81,6 +81,9 @@ class IterationKind(TypedDict):
 
     kind: Annotated[BatchKind, key, Head("Kind", "words")]
     """What their batches consist of."""
+    bucket: Annotated[int | None, key]
+    """Where names do not tell the kind: the largest dimension in which the parameters of the longest program differ
+    between iterations; `null` if that is not known."""
     template: Annotated[str, key, Head("Annotation", "code", priority=2)]
     """Name of the annotation that marks them, with `{}` in place of numbers."""
     count: Annotated[int, total, Head("Iterations")]

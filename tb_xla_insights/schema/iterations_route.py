@@ -45,6 +45,8 @@ class KindRow(IterationKind):
     """Their parts, in the order of the loop."""
     host_ps: int
     """The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead."""
+    name: str
+    """The kind in words, with its bucket."""
     note: str
     """How much the device waits, and what its work hides of the server's."""
 

@@ -6,6 +6,7 @@ from tb_xla_insights.analysis.iterations.texts import main_kind
 from tb_xla_insights.report.iterations_text import (
     iteration_row,
     iterations_headline,
+    kind_name,
     part_rows,
     while_serving,
 )
@@ -23,6 +24,6 @@ def iterations(report: Row, detail: Detail) -> Section | None:
         [
             Paragraph(" ".join(filter(None, sentences))),
             SectionTable(ITERATIONS, [*map(iteration_row, kinds[: detail.rows])]),
-            SectionTable(noted(PARTS, shown["kind"].replace("_", " ")), part_rows(shown)),
+            SectionTable(noted(PARTS, kind_name(shown)), part_rows(shown)),
         ]
     )

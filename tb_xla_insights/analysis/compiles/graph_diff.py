@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.parameter_diff import (
@@ -17,19 +16,13 @@ from tb_xla_insights.analysis.compiles.parameter_diff import (
     parameter_change,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.launches.program_files import ProgramFiles, open_programs
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import parse_program_name
-from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.source import Source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
-from tb_xla_insights.xplane.hlo import read_module, shape_text
-from tb_xla_insights.xplane.open_capture import open_capture
 from tb_xla_insights.xplane.program_digests import NO_DIGESTS, ProgramDigests, digest_program
 from tb_xla_insights.xplane.read_xspace import PROGRAM_PLANE
-
-if TYPE_CHECKING:
-    from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 Change = Literal["same_hlo", "placement", "constants", "slices", "code", "other_graph"] | ParameterChange
 """How a graph differs from the nearest one: not at all; in the placement of its values; in values of constants; in the
@@ -84,7 +77,8 @@ def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
     for id_ in sorted(names, key=lambda id_: (order.get(id_, -1), id_), reverse=True):
         families[_NAME_COUNTER.sub("", names[id_])].append(id_)
     diffs = [GraphDiff()] * len(compiled_ids)
-    with _open_programs(trace) as programs:
+    with open_programs(trace) as files:
+        programs = _Programs(files) if files else None
         for index, compiled_id in enumerate(compiled_ids):
             if programs is not None and compiled_id is not None and compiled_id in names:
                 family = families[_NAME_COUNTER.sub("", names[compiled_id])]
@@ -129,45 +123,16 @@ def _program_names(trace: Trace) -> dict[int, str]:
 class _Programs:
     """Parameters and code of the file's programs, each read once."""
 
-    def __init__(self, trace: Trace, source: Source) -> None:
-        self._trace, self._source = trace, source
-        self._shapes: dict[int, list[str] | None] = {}
+    def __init__(self, files: ProgramFiles) -> None:
+        self.shapes = files.shapes
+        self._files = files
         self._codes: dict[int, ProgramDigests] = {}
-
-    def shapes(self, id_: int) -> list[str] | None:
-        """Returns the shapes of the parameters; None if the file does not record them."""
-        if id_ not in self._shapes:
-            module = self._module(id_)
-            signature = (
-                module.host_program_shape if module and module.HasField("host_program_shape") else None
-            )
-            self._shapes[id_] = (
-                None if signature is None else [shape_text(shape) for shape in signature.parameters]
-            )
-        return self._shapes[id_]
 
     def code(self, id_: int) -> ProgramDigests:
         if id_ not in self._codes:
-            module = self._module(id_)
+            module = self._files.module(id_)
             self._codes[id_] = digest_program(module) if module is not None else NO_DIGESTS
         return self._codes[id_]
-
-    def _module(self, id_: int) -> HloModule | None:
-        try:
-            return read_module(self._source, self._trace.programs[id_])
-        except InputError:
-            return None  # scopes of this program are missing too, and a diagnostic says so
-
-
-@contextmanager
-def _open_programs(trace: Trace) -> Iterator[_Programs | None]:
-    try:
-        source = open_capture(trace.path)
-    except InputError:
-        yield None
-        return
-    with source:
-        yield _Programs(trace, source) if source.fingerprint == trace.fingerprint else None
 
 
 def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequence[int]) -> GraphDiff:

@@ -11,6 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.host.servers import iteration_marks, requests_of
 from tb_xla_insights.analysis.host.templates import numbers_in, template_of
 from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.iterations.buckets import find_buckets
 from tb_xla_insights.analysis.iterations.parts import begins_iteration
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.arrays import Int32, Int64
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 class Iterations:
     """The whole iterations of a host, in order of time. `mark`: the annotation that names each. It lasts from
     `start_ps` to `end_ps`, where the next one begins. `work_ps`: when the server's thread begins to work at it, which
-    may have had no request before. `kind`: what its batch consists of. `numbers`: those in its name."""
+    may have had no request before. `kind`: what its batch consists of; `bucket`: the length to which that is
+    padded, if the name does not tell the kind (see `find_buckets`). `numbers`: those in its name."""
 
     mark: Int32
     work_ps: Int64
     start_ps: Int64
     end_ps: Int64
     kind: list[BatchKind]
+    bucket: list[int | None]
     template: list[str]
     numbers: list[dict[str, int]]
 
@@ -51,12 +54,14 @@ def find_iterations(trace: Trace) -> Iterations:
     whole = marks[:-1]
     names = [iteration_name(trace, row) for row in whole.tolist()]
     numbers = _without_counter([numbers_in(name) for name in names])
+    kinds = _kinds(trace, whole, names)
     return Iterations(
         whole,
         work_ps[:-1],
         start_ps[:-1],
         start_ps[1:],
-        _kinds(trace, whole, names),
+        kinds,
+        find_buckets(trace, start_ps[:-1]) if "iteration" in kinds else [None] * len(kinds),
         [*map(template_of, names)],
         numbers,
     )

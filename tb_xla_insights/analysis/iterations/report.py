@@ -63,11 +63,12 @@ def part_times(trace: Trace) -> PartTimes:
 
 
 def _kinds(trace: Trace) -> list[IterationKind]:
-    """The iterations of each kind and template, the most frequent first; none without devices."""
+    """The iterations of each kind, bucket and template, the most frequent first; none without devices."""
     iterations = find_iterations(trace)
-    groups: dict[tuple[str, str], list[int]] = {}
+    groups: dict[tuple[str, int | None, str], list[int]] = {}
     if trace.devices:
-        for at, key in enumerate(zip(iterations.kind, iterations.template, strict=True)):
+        keys = zip(iterations.kind, iterations.bucket, iterations.template, strict=True)
+        for at, key in enumerate(keys):
             groups.setdefault(key, []).append(at)
     rows = [_kind(trace, np.array(chosen, np.intp)) for chosen in groups.values()]
     return sorted(rows, key=lambda row: -row["count"])
@@ -85,6 +86,7 @@ def _kind(trace: Trace, chosen: NDArray[np.intp]) -> IterationKind:
     )
     return {
         "kind": iterations.kind[chosen[0]],
+        "bucket": iterations.bucket[chosen[0]],
         "template": iterations.template[chosen[0]],
         "count": len(chosen),
         "slots": slot_ranges([iterations.numbers[at] for at in chosen.tolist()]),

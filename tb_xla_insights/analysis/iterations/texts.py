@@ -78,4 +78,5 @@ def serial_text(waits: str, row: Row) -> str:
     longest = max(_WAITED_FOR, key=lambda part: by_part.get(part, 0))
     degree = degree_of(by_part.get(longest, 0), waits_ps)
     time = part_text(waits_ps, row["wall_ps"]["mean"] - apart_ps)
-    return f"{waits} in {time} of {_ITERATION[row['kind']]}, {degree} for {_WAITED_FOR[longest]}"
+    bucket = f" in bucket {row['bucket']}" if row["bucket"] is not None else ""
+    return f"{waits} in {time} of {_ITERATION[row['kind']]}{bucket}, {degree} for {_WAITED_FOR[longest]}"
