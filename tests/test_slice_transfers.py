@@ -3,6 +3,7 @@ core waits."""
 
 from __future__ import annotations
 
+import csv
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US
 from loops import findings
+from report_texts import section_text
 from schema_checks import check_answer
 from slices import (
     COPY,
@@ -31,14 +33,17 @@ from slices import (
 )
 from synthetic.writer import Uint
 
+import tb_xla_insights as xi
 from tb_xla_insights.analysis.engines.megascale import merged, total_ps
 from tb_xla_insights.analysis.engines.report import async_ops_report
 from tb_xla_insights.analysis.engines.slice_rows import slice_transfers_report
 from tb_xla_insights.analysis.engines.slice_transfers import find_slice_transfers
 from tb_xla_insights.columns.merge import merged as merged_rows
+from tb_xla_insights.export.tables import write_csv
 from tb_xla_insights.report.engines_view import engines_view
 from tb_xla_insights.report.session_view import SessionView
 from tb_xla_insights.schema.engines import SliceTransfer
+from tb_xla_insights.sections.device_time import slice_transfers
 from tb_xla_insights.trace.model import Trace
 
 RUN = [("jit_f(1)", 0, 1_000)]
@@ -443,3 +448,20 @@ def test_hosts_merge_to_one_row_per_transfer(tmp_path: Path) -> None:
     assert (row["network_mean_ps"], row["network_count"], row["peers"]) == (2_000 * US, 1, [2])
     assert (row["late"], row["peer_ps"], row["bytes"], row["cause"]) == (0, 0, 4096, None)
     assert row["bytes_per_s"] == 4096 / 2_000e-6
+
+
+def test_the_table_is_in_the_text_and_in_files(tmp_path: Path) -> None:
+    simulation = Slices()
+    for number in range(4):
+        simulation.step(3_000, 2_000, late=4_002 if number == 1 else 0)
+    path = tmp_path / "plugins/profile/session/host.xplane.pb"
+    simulation.space().write(str(path))
+    loaded = xi.load(str(tmp_path))
+    text = section_text(slice_transfers, loaded.report()).replace("\u202f", " ")
+    assert text.startswith("Transfers between slices (all cores; times are means of each) Transfer Kind")
+    assert text.endswith("grads.1 all-reduce 2 4 3.000 2.000 0.758 3.032 1 16.4 kB 2.0 MB peer")
+    write_csv(loaded, tmp_path / "csv")
+    with (tmp_path / "csv/slice_transfers.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert list(row)[:4] == ["transfer", "kind", "annotation", "peers"]
+    assert (row["peers"], row["late_steps"], row["slack_mean_ps"]) == ("[2]", "[6]", str(3_000 * US))

@@ -220,6 +220,11 @@ export function enginesSection(app, sectionSwitch) {
         testid: 'slice-transfers',
         items,
         columns: definedColumns(TABLES.slice_transfers, {
+          peers: {
+            value: (/** @type {SliceTransfer} */ { peers }) => peers[0] ?? -1,
+            cell: (/** @type {SliceTransfer} */ { peers }) => peers.join(', ') || MISSING,
+            title: (/** @type {SliceTransfer} */ { peers }) => peers.join(', '),
+          },
           slack_mean_ps: { timeUnit },
           network_mean_ps: { timeUnit },
           wait_mean_ps: { timeUnit },

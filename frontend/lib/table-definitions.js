@@ -285,6 +285,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     transfer: { key: 'transfer', head: 'Transfer', unit: 'code' },
     kind: { key: 'kind', head: 'Kind', unit: 'text' },
     annotation: { key: 'annotation', head: 'Annotation', unit: 'text' },
+    peers: { key: 'peers', head: 'From slices', unit: 'text' },
     count: { key: 'count', head: 'Count', unit: 'count' },
     slack_mean_ps: { key: 'slack_mean_ps', head: 'Slack', unit: 'time' },
     network_mean_ps: { key: 'network_mean_ps', head: 'On the way', unit: 'time' },

@@ -126,7 +126,7 @@ class SliceTransfer(TypedDict):
     """Name of the op that sends; `null` without one."""
     recv: Annotated[str | None, first]
     """Name of the op that receives; `null` without one."""
-    peers: Annotated[list[int], union(order=lambda peer: peer)]
+    peers: Annotated[list[int], union(order=lambda peer: peer), Head("From slices", priority=5)]
     """Numbers of the slices that data comes from; empty if they are not recorded."""
     count: Annotated[int, total, Head("Count", priority=4)]
     """Number of times."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.propagation.hlo_scopes import state_words
@@ -46,7 +47,18 @@ def async_ops(report: Row, detail: Detail) -> Section | None:
 def slice_transfers(report: Row, detail: Detail) -> Section | None:
     """Transfers between slices, most waiting first."""
     rows = report["slice_transfers"]
-    return Section([_longest(SLICE_TRANSFERS, rows, detail)]) if rows else None
+    table = _longest(SLICE_TRANSFERS, rows, detail)
+    return Section([replace(table, cells={"peers": _peers_text})]) if rows else None
+
+
+def _peers_text(row: Row) -> str:
+    peers = row["peers"]
+    more = [units.MISSING] if not peers else ["…"] if len(peers) > _MAX_PEERS else []
+    return ", ".join([*map(str, peers[:_MAX_PEERS]), *more])
+
+
+_MAX_PEERS = 4
+"""How many slices are named."""
 
 
 def _longest(definition: Definition, rows: Sequence[Row], detail: Detail) -> SectionTable:

@@ -102,10 +102,11 @@ def test_a_transfer_between_slices_has_its_slack_and_who_is_late(xi: Xi) -> None
     table = xi.page.get_by_test_id("slice-transfers")
     (row,) = table.locator("tbody tr").all()
     cells = [plain_spaces(text) for text in row.locator("td").all_inner_texts()]
-    assert cells[:9] == [
+    assert cells[:10] == [
         "grads.1",
         "all-reduce",
         "step/backward",
+        "2",
         "4",
         "3.000",
         "2.000",
