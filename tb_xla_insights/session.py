@@ -12,7 +12,7 @@ from tb_xla_insights.files.paths import absolute
 from tb_xla_insights.logdir.paths import expand
 from tb_xla_insights.logdir.read_hosts import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
-from tb_xla_insights.logdir.sessions import SessionFiles, resolve
+from tb_xla_insights.logdir.sessions import SessionFiles, joined, resolve
 from tb_xla_insights.system.memory import release_freed_memory
 from tb_xla_insights.table import Table, report_table
 from tb_xla_insights.tasks import HostCapture, HostResult
@@ -381,12 +381,13 @@ def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     session: str | None = None,
     catalog: str | os.PathLike[str] | None = None,
     scheduler: str | None = None,
 ) -> Session:
-    """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`).
+    """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`). A list
+    of paths is read as one session.
 
     `path` is local or a URL that fsspec opens; the session has the absolute path, so the process may change directories
     between calls. `catalog` is a file with more event names, `scheduler` the address of a Dask scheduler whose workers
@@ -394,11 +395,11 @@ def load(
     """
     from tb_xla_insights.catalog import load_catalog
 
-    expanded_path = expand(os.fspath(path) if isinstance(path, os.PathLike) else str(path))
+    given = path if isinstance(path, list | tuple) else [path]
+    expanded = [expand(os.fspath(item) if isinstance(item, os.PathLike) else str(item)) for item in given]
     names = load_catalog(None if catalog is None else os.fspath(catalog))
-    loaded = open_session(
-        resolve(expanded_path and absolute(expanded_path), session), names, scheduler=scheduler
-    )
+    files = joined([resolve(item and absolute(item), session) for item in expanded])
+    loaded = open_session(files, names, scheduler=scheduler)
     release_freed_memory()
     return loaded
 

@@ -11,7 +11,10 @@ from tb_xla_insights.text import units
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Adds PATH, `--session`, `--catalog` and `--scheduler`."""
     parser.add_argument(
-        "path", metavar="PATH", help="a .xplane.pb file, a session directory or a logdir; local or a URL"
+        "path",
+        metavar="PATH",
+        nargs="+",
+        help="a .xplane.pb file, a session directory or a logdir; local or a URL; several are read as one session",
     )
     parser.add_argument(
         "--session", metavar="NAME", help="the session, if PATH is a logdir (default: the newest)"

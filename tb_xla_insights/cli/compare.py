@@ -132,7 +132,7 @@ def _is_worse(document: dict[str, Any], share: float) -> bool:
 
 
 def _read(options: Any, path: str, name: str | None, catalog: Catalog) -> Any:
-    session = argparse.Namespace(path=path, session=name, scheduler=options.scheduler)
+    session = argparse.Namespace(path=[path], session=name, scheduler=options.scheduler)
     return reading.read_session(session, catalog=catalog)
 
 

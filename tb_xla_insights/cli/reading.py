@@ -36,11 +36,13 @@ def read_session(
     """
     from tb_xla_insights.catalog import load_catalog
     from tb_xla_insights.logdir.read_hosts import initial_readings
-    from tb_xla_insights.logdir.sessions import resolve
+    from tb_xla_insights.logdir.sessions import joined, resolve
     from tb_xla_insights.session import open_session
 
-    with progress_note(lambda _: f"Looking for sessions under {options.path}"):
-        files = resolve(options.path, options.session)
+    if len(options.path) > 1 and options.session is not None:
+        options.parser.error("--session needs one PATH; name the directories of several sessions")
+    with progress_note(lambda _: f"Looking for sessions under {', '.join(options.path)}"):
+        files = joined([resolve(path, options.session) for path in options.path])
     if outputs:
         from tb_xla_insights.cli.outputs import refusal
 

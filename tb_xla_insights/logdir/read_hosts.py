@@ -16,6 +16,7 @@ from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
+from tb_xla_insights.logdir.sessions_beside import sessions_beside
 from tb_xla_insights.system.parallel import run_parallel
 from tb_xla_insights.tasks.host import fault_text, read_host
 
@@ -112,7 +113,9 @@ def read_session(
     skipped = [
         Diagnostic("skipped_host", "warning", f"{reading.message}", reading.name) for reading in failed
     ]
-    return build_session(session.name, session.path, traces_read, [*missing, *skipped])
+    result = build_session(session.name, session.path, traces_read, [*missing, *skipped])
+    result.diagnostics += sessions_beside(session, result.duration_ps)
+    return result
 
 
 def _try_host(

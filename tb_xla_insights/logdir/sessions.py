@@ -6,8 +6,9 @@ import os
 import posixpath
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.open import is_url
@@ -58,12 +59,17 @@ class SessionFiles:
         """Sort key, the newest session last. Profilers name sessions by their start in local time; copies lose file
         times."""
         modified_s = self.modified_unix_ns // 10**9
-        stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", self.name)
         return (
-            stamp[1] if stamp else time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(modified_s)),
+            stamp_of(self.name) or time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(modified_s)),
             self.modified_unix_ns,
             self.name,
         )
+
+
+def stamp_of(name: str) -> str | None:
+    """The time in a session's name, None without one."""
+    stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", name)
+    return stamp[1] if stamp else None
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,27 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
             f"{path}: is session {sessions[0].name}, not {name}; leave --session out or name a logdir"
         )
     raise InputError(f"{path}: no session {name}; there {_names_text(sessions)}")
+
+
+def joined(sessions: Sequence[SessionFiles]) -> SessionFiles:
+    """Several sessions as one, whose path is the first one's. Hosts whose names occur twice are named with their
+    session. Raises InputError if a file occurs twice."""
+    if len(sessions) == 1:
+        return sessions[0]
+    hosts = [(session, host) for session in sessions for host in session.hosts]
+    paths_of_hosts = Counter(host.file.path for _, host in hosts)
+    path, count = paths_of_hosts.most_common(1)[0]
+    if count > 1:
+        raise InputError(f"{path}: given {count} times; name each session once")
+    names = Counter(host.name for _, host in hosts)
+    renamed = [
+        replace(host, name=f"{host.name} ({session.name})") if names[host.name] > 1 else host
+        for session, host in hosts
+    ]
+    ordered = sorted(renamed, key=lambda host: (natural_key(host.name), host.file.path))
+    more = f" and {len(sessions) - 2} more" if len(sessions) > 2 else ""
+    name = f"{sessions[0].name} + {sessions[1].name}{more}"
+    return SessionFiles(name, sessions[0].path, tuple(ordered))
 
 
 def sessions_at(path: str) -> SessionList:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class HostSummary:
     """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 if the file records no
     epoch. `document`, `findings` and `diagnostics`: see `HostResults`. `collectives`: its collectives, for the
-    comparison of hosts; `tables`: its tables for views, None unless they are wanted."""
+    comparison of hosts; `tables`: its tables for views, None unless they are wanted. `first_event_ps`: the start of its
+    first event."""
 
     host: str
     base_unix_ns: int
@@ -32,6 +33,7 @@ class HostSummary:
     diagnostics: Sequence[Diagnostic]
     collectives: HostCollectives
     tables: HostTables | None = None
+    first_event_ps: int = 0
 
 
 def summarise(
@@ -54,4 +56,6 @@ def summarise(
 
         tables = host_tables(trace)
     collectives = host_collectives(trace)
-    return HostSummary(trace.host, trace.base_unix_ns, document, findings, diagnostics, collectives, tables)
+    return HostSummary(
+        trace.host, trace.base_unix_ns, document, findings, diagnostics, collectives, tables, trace.span_ps[0]
+    )

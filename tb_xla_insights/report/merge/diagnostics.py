@@ -11,6 +11,7 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.merge.sections import HostSection
 from tb_xla_insights.report.merge.tables import HostKey
 from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.units import brief_time
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
@@ -140,6 +141,23 @@ def differing_hosts_diagnostic(sections: Sequence[HostSection]) -> DiagnosticRow
     text = f"{verb} different work than the others ({examples}): means over all steps mix them."
     advice = "Capture hosts of one job together, or look at each host separately."
     return _diagnostic("warning", f"{subject} {text} {advice} {sources}".rstrip())
+
+
+def apart_hosts_diagnostic(spans: Sequence[tuple[str, int, int]]) -> DiagnosticRow | None:
+    """The diagnostic for hosts of which one begins after another has ended, as captures of different times do. `spans`
+    are the hosts' names, first and last times, of those that have events."""
+    if len(spans) < 2:
+        return None
+    first, _, end_ps = min(spans, key=lambda span: span[2])
+    last, start_ps, _ = max(spans, key=lambda span: span[1])
+    if start_ps <= end_ps:
+        return None
+    return {
+        "id": "hosts_apart",
+        "severity": "warning",
+        "message": f"No instant is recorded on all hosts: {last} begins {brief_time(start_ps - end_ps)} after {first} "
+        "ends, so that their steps cannot be compared in time. Capture all hosts at once, or look at each separately.",
+    }
 
 
 def _sources_text(sections: Sequence[HostSection], hosts_text: str, source: str) -> str:

@@ -19,7 +19,11 @@ from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA_VERSION
 from tb_xla_insights.report.host_summary import HostSummary
 from tb_xla_insights.report.merge import small_keys
-from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
+from tb_xla_insights.report.merge.diagnostics import (
+    MergedDiagnostics,
+    apart_hosts_diagnostic,
+    differing_hosts_diagnostic,
+)
 from tb_xla_insights.report.merge.findings import merge_findings
 from tb_xla_insights.report.merge.plain_keys import merge_devices, merge_environments, merge_heads
 from tb_xla_insights.report.merge.sections import HOST_KEYS, HostSection, shifted_finding
@@ -64,6 +68,7 @@ class _Host:
     findings: Findings
     comparison_input: HostInput
     tables: HostTables | None
+    first_event_ps: int
 
 
 class ReportMerger:
@@ -109,6 +114,7 @@ class ReportMerger:
                 summary.findings,
                 comparison_input,
                 summary.tables,
+                summary.first_event_ps,
             )
         )
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
@@ -179,16 +185,17 @@ class ReportMerger:
         sections = _sections(hosts, offsets)
         # By the number of arrival, by which gaps refer to hosts.
         offsets_of_host = {host.number: pair for host, pair in zip(hosts, offsets, strict=True)}
-        ends = (
-            section.rows["session"]["duration_ps"] + shift
+        spans = [
+            (host.name, host.first_event_ps + shift, section.rows["session"]["duration_ps"] + shift)
+            for host, section, shift in zip(hosts, sections, shifts, strict=True)
             if section.rows["session"]["hosts"][0]["events"]
-            else 0
-            for section, shift in zip(sections, shifts, strict=True)
-        )
+        ]
+        apart = None if unknown_clocks else apart_hosts_diagnostic(spans)
         steps = StepRows.concatenated([section.rows["steps"] for section in sections])
         items = [shifted(Gap, item, *offsets_of_host[number]) for number, item in self._gaps.items]
         environment = merge_environments([section.rows for section in sections])
-        duration, programs = max(ends), self._programs.rows(order_by="device_ps")
+        duration = max((end_ps for _, _, end_ps in spans), default=0)
+        programs = self._programs.rows(order_by="device_ps")
         differing, annotations = differing_hosts_diagnostic(sections), self._annotations.rows()
         document: HostReport = {
             "schema": SCHEMA_VERSION,
@@ -200,7 +207,7 @@ class ReportMerger:
                 [
                     *diagnostics,
                     *unknown_clocks,
-                    *([differing] if differing else []),
+                    *(row for row in (apart, differing) if row),
                     *self._diagnostics.rows(),
                 ]
             ),
