@@ -328,6 +328,28 @@ def test_all_copies_of_a_real_tpu_are_paired(shared_traces: Path) -> None:
         (600, 0)
     ] * 4
     assert {row["engine"] for row in async_ops_report(trace)} == {"host_memory"}
+    # The same copy each time, whose bytes are those of its shape: f32[5,1024,1024,256].
+    row = max(async_ops_report(trace), key=lambda row: row["wait_ps"])
+    assert row["bytes"] == 100 * 5 * 1024 * 1024 * 256 * 4
+    assert row["bytes_per_s"] == pytest.approx(12.9e9, rel=0.01)
+
+
+def test_only_copies_that_are_waited_for_tell_a_rate() -> None:
+    """The device waits for the first of two copies to the host; the second may have ended long before its done op."""
+    shapes = "(f32[4]{0:S(5)}, f32[4]{0}, u32[])"
+    ops = (
+        (f"%copy-start.1 = {shapes} copy-start(f32[4] %a)", 0, 1), ("fusion.1", 1, 18),
+        (f"%copy-done.1 = f32[4]{{0:S(5)}} copy-done({shapes} %copy-start.1)", 19, 1),
+        (f"%copy-start.2 = {shapes} copy-start(f32[4] %a)", 30, 1), ("fusion.1", 31, 18),
+        (f"%copy-done.2 = f32[4]{{0:S(5)}} copy-done({shapes} %copy-start.2)", 49, 0),
+    )  # fmt: skip
+    trace = capture(core(*ops))
+    for stats in trace.metadata.stats:
+        stats["bytes_accessed"] = 16
+    assert {row["op"]: row["bytes_per_s"] for row in async_ops_report(trace)} == {
+        "copy-start.1": 16 * 10**12 // 20,
+        "copy-start.2": None,
+    }
 
 
 def test_windows_are_those_that_the_profiler_recorded(shared_traces: Path) -> None:

@@ -43,6 +43,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     wait_own_ps: { key: 'wait_own_ps', head: 'Own', unit: 'time' },
     wait_queue_ps: { key: 'wait_queue_ps', head: 'Queue', unit: 'time' },
     bytes: { key: 'bytes', head: 'Size', unit: 'bytes' },
+    bytes_per_s: { key: 'bytes_per_s', head: 'Per second', unit: 'bytes' },
     cause: { key: 'cause', head: 'Why', unit: 'words' },
   },
   between_executions: {

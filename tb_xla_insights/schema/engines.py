@@ -95,6 +95,10 @@ class AsyncOp(TypedDict):
     """The part of `wait_ps` before another device had begun the same op."""
     bytes: Annotated[int | None, Head("Size", priority=7)]
     """Bytes that it moves; `null` if not recorded."""
+    bytes_per_s: Annotated[int | None, Head("Per second", "bytes", priority=7)]
+    """Bytes per second of their time, of copies between device and host memory for which the device waits, so that they
+    end when the data is there; others that are under way at the same time share the link. `null` for other ops, without
+    a wait, and if the bytes are not recorded."""
     join: Join
     """How the SparseCore's jobs were found; of several ways the least certain one."""
     cause: Annotated[WaitCause | None, Head("Why", "words")]

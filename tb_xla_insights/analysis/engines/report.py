@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.engines import AsyncOp, Engine, EngineTime, WaitCause
 
 
+_HOST_MEMORY = ENGINES.index("host_memory")
+
+
 @memoised
 def async_ops_report(trace: Trace) -> list[AsyncOp]:
     """The report's `async_ops`: a row per op, annotation and device, most waiting first."""
@@ -53,6 +56,9 @@ def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> li
     if not len(chosen):
         return []
     device, jobs, waits = trace.devices[index], find_jobs(trace, index), find_waits(trace, index)
+    size = _bytes(trace, index)
+    # Where the device waits, the window ends when the data is there.
+    is_timed = (windows.engine == _HOST_MEMORY) & (windows.wait_ps > 0) & (size >= 0)
     columns = {
         "window_ps": windows.window_ps,
         "hidden_ps": windows.hidden_ps,
@@ -65,7 +71,9 @@ def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> li
         ),
         "peer_ps": waits.peer_ps,
         "overtaken_ps": np.where(waits.is_overtaken, windows.wait_ps, 0),
-        "bytes": _bytes(trace, index),
+        "bytes": size,
+        "timed_bytes": np.where(is_timed, size, 0),
+        "timed_ps": np.where(is_timed, windows.window_ps, 0),
     }
     distinct, group = np.unique(key, return_inverse=True)
     first = np.unique(group, return_index=True)[1]
@@ -98,6 +106,7 @@ def rows_of_device(trace: Trace, index: int, of_runs: Int32 | None = None) -> li
             "hideable_ps": _known(times["hideable_ps"]),
             "peer_ps": times["peer_ps"],
             "bytes": _known(times["bytes"]),
+            "bytes_per_s": times["timed_bytes"] * 10**12 // times["timed_ps"] if times["timed_ps"] else None,
             "join": JOINS[worst_join[at]],
             "cause": None,
         }
