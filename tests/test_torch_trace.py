@@ -369,6 +369,11 @@ class TestMatching:
         report = document(session_trace("vm_2"), *logs)
         assert (report["matched"], [row["function"] for row in report["compilations"]]) == ("log2", ["f2"])
 
+    @pytest.mark.parametrize(("host", "matched"), [("vm_3", None), ("vm_0", "log0"), ("vm", "log0")])
+    def test_a_log_of_another_rank_is_listed_only(self, host: str, matched: str | None) -> None:
+        report = document(session_trace(host), record("str", ["a", 0], rank=0) + metrics("0/1", "f", 6, 1))
+        assert (report["files"], report["matched"]) == (["log0"], matched)
+
     def test_of_several_logs_that_may_be_of_the_process_none_is_matched(self) -> None:
         report = document(session_trace(), *(metrics("0/1", "f", 6, 1) for _ in range(2)))
         assert (report["files"], report["matched"]) == (["log0", "log1"], None)
@@ -387,7 +392,7 @@ def test_the_reports_text_and_page(run_folder: Path, capsys: pytest.CaptureFixtu
     assert main(["report", "--full", str(run_folder)]) == 0
     text = capsys.readouterr().out
     start = text.index("From TORCH_TRACE")
-    section = text[start : text.index("none is matched with the capture", start)]
+    section = text[start : text.index("nothing is counted in the capture", start)]
     assert "the same operators repeat, as in a loop" in section
     assert "Failed to trace builtin operator" in section
     assert "scale == 2.0" in section

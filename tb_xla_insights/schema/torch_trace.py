@@ -89,7 +89,7 @@ class TorchTrace(TypedDict):
     files: list[str]
     """Names of the logs that may be of the host's process."""
     matched: str | None
-    """The log that is matched with the capture; `null` if several may be of its process."""
+    """The log that is matched with the capture; `null` if it is not known which one is of its process."""
     materializations: list[MaterializationReason]
     """One row per reason; most graphs first."""
     programs: list[TracedProgram]

@@ -63,8 +63,9 @@ def torch_trace(report: Row, detail: Detail) -> Section | None:
     if logged["matched"] is None:
         blocks.append(
             Paragraph(
-                "Several logs may be of this process, so none is matched with the capture. Let each run write into a "
-                "folder of its own, and keep beside the capture only the logs of its run."
+                "It is not known which log is of this capture's process, so that nothing is counted in the capture. "
+                "Let each run write into a folder of its own, and keep only the logs of its run beside the capture; "
+                "with several processes, let the name of each capture end with its rank, as in vm_3.xplane.pb."
             )
         )
     return Section(blocks, "From TORCH_TRACE", ", ".join(logged["files"])) if blocks else None

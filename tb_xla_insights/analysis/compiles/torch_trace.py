@@ -55,18 +55,27 @@ def _unix_us(trace: Trace, time_ps: int) -> int:
     return trace.base_unix_ns // 1000 + time_ps // 1_000_000
 
 
+def _rank(trace: Trace) -> int | None:
+    """The rank that a capture's name ends with, `vm_3`; the number may be a port instead."""
+    number = _RANK_OF_HOST.search(trace.host)
+    return int(number[1]) if number else None
+
+
 def candidate_logs(trace: Trace, logs: Sequence[TorchTraceLog]) -> list[TorchTraceLog]:
-    """The logs that may be of the capture's process: those of its rank, which ends the capture's name (`vm_3`), or all
-    if none has this rank; but none of a later run."""
-    rank = _RANK_OF_HOST.search(trace.host)
+    """The logs that may be of the capture's process: those of its rank, or all if none has this rank; but none of a
+    later run."""
+    rank = _rank(trace)
     begun = [log for log in logs if not is_later(trace, log)]
-    return [log for log in begun if rank and log.rank == int(rank[1])] or begun
+    return [log for log in begun if log.rank is not None and log.rank == rank] or begun
 
 
 def matched_log(trace: Trace, logs: Sequence[TorchTraceLog]) -> TorchTraceLog | None:
-    """The log of the capture's process; None if several may be."""
-    candidates = candidate_logs(trace, logs)
-    return candidates[0] if len(candidates) == 1 else None
+    """The log of the capture's process; None if several may be, or if the only one is of another rank than the
+    capture's name says."""
+    candidates, rank = candidate_logs(trace, logs), _rank(trace)
+    if len(candidates) != 1 or (None not in (rank, candidates[0].rank) and candidates[0].rank != rank):
+        return None
+    return candidates[0]
 
 
 def calls_by_compile_id(trace: Trace) -> Counter[str] | None:
