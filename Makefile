@@ -9,7 +9,8 @@
 # make pictures      takes the pictures of the README and the guides from the demo, in a browser
 # make docs          builds the documentation as a site, in build/site
 # make bench         compares time and memory with other readers of XPlane files: make bench FILE=capture.xplane.pb
-# make matrix        records captures with many versions of JAX, TensorFlow and PyTorch/XLA, and checks their reports
+# make matrix        records captures with many versions of JAX, TensorFlow and PyTorch/XLA, and checks their reports;
+#                    also the catalogue's names of TorchTPU, in its wheel
 # make wheel         builds dist/: the source distribution and this machine's wheel, checked, with their hashes
 # make reproducible  builds both again in another folder and compares the bytes
 # make ranges        tests the wheel with the oldest and newest releases of all dependencies, with each installed Python
@@ -27,6 +28,7 @@ ROUNDS ?= 3
 BASE ?= HEAD
 MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
+TORCH_TPU ?= torch_tpu==0.2.0
 RANGES ?=
 BIN := .venv/bin
 # New releases of pip print setuptools' warnings, which are for its developers. Python compiles the modules that are used
@@ -114,6 +116,8 @@ fuzz: .venv/installed-test
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
 	$(BIN)/python benchmarks/matrix/check.py $(MATRIX)
+	$(BIN)/pip download --quiet --no-deps --dest $(MATRIX)/wheels $(TORCH_TPU)
+	$(BIN)/python benchmarks/matrix/names.py $(MATRIX)/wheels/*.whl
 
 schema: .venv/installed-test
 	$(BIN)/python -m docs.schema.generate
