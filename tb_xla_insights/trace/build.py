@@ -22,7 +22,7 @@ from tb_xla_insights.trace.divided_threads import Recorded, find_divided_threads
 from tb_xla_insights.trace.flows import FLOW_STATS, pair_flows
 from tb_xla_insights.trace.model import Line, Metadata, Plane, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
-from tb_xla_insights.trace.parts import join_lines_of_parts, same_metadata
+from tb_xla_insights.trace.parts import has_parts, join_lines_of_parts, same_metadata
 from tb_xla_insights.trace.plane_devices import plane_devices
 from tb_xla_insights.trace.recorded_waits import extend_waits
 from tb_xla_insights.trace.regions import LineRegions, find_line_regions
@@ -56,7 +56,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         )
     duration_ps = space.duration_ps
     metadata_index = space.metadata
-    if is_riegeli(space.path):
+    if is_riegeli(space.path) and has_parts(space.planes):
         lines, parts_order = join_lines_of_parts(lines, space.planes)
         metadata_index = same_metadata(space.planes)[metadata_index[parts_order]]
         start_ps, duration_ps = start_ps[parts_order], duration_ps[parts_order]

@@ -13,6 +13,11 @@ from tb_xla_insights.trace.model import Line
 from tb_xla_insights.xplane.read_xspace import XPlane
 
 
+def has_parts(planes: Sequence[XPlane]) -> bool:
+    """Whether a plane's name occurs again."""
+    return len({plane.name for plane in planes}) < len(planes)
+
+
 def join_lines_of_parts(lines: Sequence[Line], planes: Sequence[XPlane]) -> tuple[list[Line], Int64]:
     """Joins the lines of equal ids and names of planes with equal names; they belong to the first of these planes.
     Returns the lines and the order of the events: row i is now the event that was row `order[i]`."""
