@@ -122,6 +122,19 @@ def test_a_receive_belongs_to_the_last_send_before_it_is_needed() -> None:
     assert instances(*ops) == [(0, 4, 5, 2), (10, 20, 25, 5)]
 
 
+def test_a_send_has_one_receive() -> None:
+    """A second receive of its name, and one of another name or run, are alone."""
+    ops = (
+        send(1, 0), send_done(1, 3, 1), receive(1, 4), receive_done(1, 10, 5), receive(1, 20), receive_done(1, 30, 5),
+    )  # fmt: skip
+    assert [found[:3] for found in instances(*ops)] == [(0, 10, 15), (20, 30, 35)]
+    apart = (send(1, 0, "a"), send_done(1, 3, 1, "a"), receive(2, 4, "b"), receive_done(2, 10, 5, "b"))
+    assert [found[:3] for found in instances(*apart)] == [(0, 3, 4), (4, 10, 15)]
+    runs = [("jit_f(1)", 0, 50), ("jit_f(1)", 50, 50)]
+    in_runs = (send(1, 0), send_done(1, 3, 1), receive(1, 54), receive_done(1, 60, 5))
+    assert [found[:3] for found in instances(*in_runs, runs=runs)] == [(0, 3, 4), (54, 60, 65)]
+
+
 def test_a_loop_has_a_transfer_in_each_iteration() -> None:
     ops = [
         op
@@ -196,6 +209,26 @@ def test_the_steps_in_which_the_other_slice_is_late_are_found(clock: int, tmp_pa
     assert row["wait_mean_ps"] == 6_060 * US // 8
     assert (row["bytes"], row["issue_ps"], row["cause"]) == (8 * 4096, 8 * 2 * ISSUE * US, "peer")
     assert row["bytes_per_s"] == 4096 / 2_000e-6
+
+
+def test_a_short_wait_is_no_late_slice(tmp_path: Path) -> None:
+    """The other slice sends late, and the core waits for 60 us of 3 ms."""
+    simulation = Slices()
+    assert simulation.step(3_000, 2_000, late=1_030) == 60
+    row = only(simulation.trace(tmp_path))
+    assert (row["late"], row["late_steps"], row["peer_ps"], row["cause"]) == (0, [], 60 * US, None)
+
+
+def test_parts_are_not_more_than_the_wait(tmp_path: Path) -> None:
+    """The clocks of the slices disagree: the latency is longer than the transfer."""
+    simulation = Slices()
+    simulation.step(1_000, 3_000, late=2_000)
+    for _, _, _, stats in simulation.actions:
+        if "network_transport_latency_us" in stats:
+            stats["network_transport_latency_us"] = Uint(2_900)
+            stats["action_duration_ns"] = 900_000_000
+    row = only(simulation.trace(tmp_path))
+    assert row["peer_ps"] + row["short_ps"] == row["wait_ps"]
 
 
 def test_a_transfer_that_takes_longer_than_its_slack_has_too_little(tmp_path: Path) -> None:
@@ -279,6 +312,19 @@ def test_executions_that_lack_their_transfer_are_nobody_elses(tmp_path: Path) ->
     del simulation.ops[:6], simulation.runs[:1]
     row = only(simulation.trace(tmp_path))
     assert (row["count"], row["network_count"], row["late"], row["late_steps"]) == (2, 2, 1, [6])
+
+
+def test_of_two_executions_at_one_transfer_none_is_taken(tmp_path: Path) -> None:
+    """It is not known which of them is the transfer's."""
+    simulation = Slices()
+    for _ in range(3):
+        simulation.step(1_000, 500)
+    for name, start, length, stats in simulation.actions[:3]:
+        simulation.actions.append(
+            (name, start + US, length, {**stats, "graph_key": "device_100000_gid_grads.1$8^i0"})
+        )
+    row = only(simulation.trace(tmp_path))
+    assert (row["count"], row["network_count"]) == (3, 2)
 
 
 def test_more_devices_than_the_capture_has_are_not_related(tmp_path: Path) -> None:
@@ -465,3 +511,13 @@ def test_the_table_is_in_the_text_and_in_files(tmp_path: Path) -> None:
         (row,) = csv.DictReader(file)
     assert list(row)[:4] == ["transfer", "kind", "annotation", "peers"]
     assert (row["peers"], row["late_steps"], row["slack_mean_ps"]) == ("[2]", "[6]", str(3_000 * US))
+
+
+def test_data_that_stays_where_it_is_is_not_on_the_way(tmp_path: Path) -> None:
+    simulation = Slices()
+    simulation.step(1_000, 3_000)
+    for _, _, _, stats in simulation.actions:
+        if "buffer_sizes" in stats:
+            stats["buffer_sizes"] = "s100000->100000d|$c0=4096"
+    row = only(simulation.trace(tmp_path))
+    assert (row["network_mean_ps"], row["bytes"], row["late"]) == (None, None, None)

@@ -117,17 +117,19 @@ def _from_graphs(trace: Trace) -> list[tuple[int, str, Execution]]:
         key, duration_ps = stats.get("graph_key"), _ps(stats, "action_duration_ns", 1000)
         if not isinstance(key, str) or not (graph := _GRAPH.match(key)):
             continue
-        execution = executions.setdefault(key, Execution())
+        execution, buffers = executions.setdefault(key, Execution()), stats.get("buffer_sizes")
         end_ps = int(trace.end_ps[row])
         whole = [] if duration_ps is None else [(end_ps - duration_ps, end_ps)]
         if not is_received[trace.metadata_index[row]]:
             execution.own += whole
             continue
+        if _is_loopback(buffers):
+            continue
         if whole:
             execution.pending = [*(execution.pending or ()), *whole]
         if latency_ps := _ps(stats, "network_transport_latency_us", 1_000_000):
             execution.network.append((end_ps - latency_ps, end_ps))
-        for peer, size in _buffers(stats.get("buffer_sizes"), int(graph[1])):
+        for peer, size in _buffers(buffers, int(graph[1])):
             execution.bytes = (execution.bytes or 0) + size
             execution.peers.add(peer)
     return [
@@ -189,6 +191,12 @@ def _count(stats: Mapping[str, StatValue], name: str) -> int | None:
 def _ps(stats: Mapping[str, StatValue], name: str, unit_ps: int) -> int | None:
     value = _count(stats, name)
     return value * unit_ps if value is not None and value * unit_ps < _MAX_PS else None
+
+
+def _is_loopback(text: StatValue | None) -> bool:
+    """Whether all parts of the data go from where they are to the same place, which needs no network."""
+    parts = _BUFFER.findall(text) if isinstance(text, str) else []
+    return bool(parts) and all(source == destination for source, destination, _ in parts)
 
 
 def _buffers(text: StatValue | None, own: int) -> Iterator[tuple[int, int]]:

@@ -240,9 +240,7 @@ def recorded_transfers(trace: Trace, index: int) -> RecordedTransfers:
     peer_ps = np.where(awaited_ps >= 0, np.minimum(awaited_ps, wait_ps), -1)
     left_ps = wait_ps - np.maximum(peer_ps, 0)
     short_ps = np.clip(under_way_ps - (transfers.needed_ps - transfers.start_ps), 0, left_ps)
-    is_late = (
-        (peer_ps > 0) & (peer_ps >= MAIN_SHARE * wait_ps) & (wait_ps > EXPOSED_SHARE * transfers.window_ps)
-    )
+    is_late = (peer_ps >= MAIN_SHARE * wait_ps) & (wait_ps > EXPOSED_SHARE * transfers.window_ps)
     return RecordedTransfers(
         executions,
         execution,
