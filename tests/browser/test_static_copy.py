@@ -21,7 +21,7 @@ VIEWS = ("timeline", "gaps", "executions", "propagation", "compiles", "hosts", "
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    session = xi.load(str(LOGDIR / "synthetic_case_study_8_tpu_cores"))
+    session = xi.load(str(LOGDIR / "torch_xla_dynamic_shapes"))
     file = tmp_path_factory.mktemp("copy") / "report.html"
     file.write_bytes(static_copy(packed_page(), session.hosts.files, session.opened))
     return file
@@ -68,7 +68,7 @@ def test_a_finding_shows_its_gap_and_what_is_missing_is_one_line(copied: Page) -
     panel = copied.get_by_test_id("selection-panel")
     expect(panel.get_by_role("heading")).to_contain_text("Gap of")
     first = panel.get_by_role("heading").text_content()
-    copied.keyboard.press("[")
+    copied.keyboard.press("]")
     settle(copied)
     expect(panel.get_by_role("heading")).not_to_have_text(str(first))
     expect(panel.get_by_role("heading")).to_contain_text("Gap of")
