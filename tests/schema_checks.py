@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_type_hints
 
+import orjson
 from pydantic import TypeAdapter
 
 from docs.schema.generate import DOCUMENTS, configured_types
@@ -24,8 +25,11 @@ def check_answer(answer: Mapping[str, Any], route: str) -> None:
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
-    """The text of a document; names that are not UTF-8 have surrogates, which the checker would refuse."""
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+    """The text of a document; names that are not UTF-8 have surrogates, which the checker and orjson refuse."""
+    try:
+        return orjson.dumps(document)
+    except TypeError:
+        return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
 @cache
