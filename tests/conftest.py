@@ -65,8 +65,7 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def profiler_server() -> Iterator[str]:
-    """The address of a JAX profiler server on the CPU. Its process runs until the module's tests end, and uses part of
-    a core."""
+    """The address of a JAX profiler server on the CPU. Its process runs until the module's tests end."""
     if find_spec("jax") is None:
         pytest.skip("capturing is tested with JAX's profiler server; install jax")
     address = f"localhost:{free_port()}"

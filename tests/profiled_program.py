@@ -1,6 +1,7 @@
 """A program with a profiler server, for tests that capture from it. Usage: profiled_program.py PORT
 
-Multiplies matrices in a loop, step by step. Prints `ready` when the loop begins, and ends when its stdin is closed.
+Multiplies matrices in a loop, step by step, and rests between steps, as tests need few of them. Prints `ready` when the
+loop begins, and ends when its stdin is closed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main() -> None:
     work(x).block_until_ready()
     print("ready", flush=True)
     number = 0
-    while not ended.wait(0.002):
+    while not ended.wait(0.01):
         with jax.profiler.StepTraceAnnotation("train", step_num=number):
             work(x).block_until_ready()
         number += 1
