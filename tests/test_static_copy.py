@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import write_session
+from helpers import MS, write_session
+from synthetic import pod
 from synthetic.__main__ import LOGDIR
+from synthetic.pod_schedule import Delay, Pod
 
 import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
@@ -71,11 +73,24 @@ def test_a_servers_copy_has_its_iterations(shared_traces: Path) -> None:
     assert answers["counts?"]["counts"]["iterations"] == answers["iterations?"]["count"]
 
 
-@pytest.mark.parametrize("run", ["synthetic_case_study_8_tpu_cores", "synthetic_pod_16_hosts"])
-def test_the_answers_are_those_of_the_routes(run: str) -> None:
+@pytest.fixture(scope="module")
+def pod_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of six hosts, of which one is late in every step."""
+    logdir = tmp_path_factory.mktemp("pod")
+    folder = logdir / "plugins/profile/one"
+    folder.mkdir(parents=True)
+    training = Pod(hosts=6, cores=2, steps=8, ops=2, delays=(Delay(3, "input", 38 * MS),))
+    for host, space in enumerate(pod.files(training)):
+        space.write(folder / f"{pod.name_of(host)}.xplane.pb")
+    return logdir
+
+
+@pytest.mark.parametrize("is_pod", [False, True])
+def test_the_answers_are_those_of_the_routes(is_pod: bool, pod_logdir: Path) -> None:
     """Of the routes with hundreds of answers, such as one for each gap, every tenth is compared."""
-    answers = answers_of(LOGDIR / run)
-    listing = Listing(roots(str(LOGDIR / run), ""))
+    path = pod_logdir if is_pod else CASE
+    answers = answers_of(path)
+    listing = Listing(roots(str(path), ""))
     store = Store(listing, session_opener())
     gets = Handlers(listing, store).gets()
     [name] = [session.name for session in listing.refresh(wait=None)]
@@ -83,6 +98,7 @@ def test_the_answers_are_those_of_the_routes(run: str) -> None:
     opened.choose(None).find_more_rows()
     assert {request.partition("?")[0] for request in answers} >= {
         *VIEWS,
+        *(("collective", "waits", "host_steps", "hosts_in_steps") if is_pod else ()),
         "timeline",
         "event",
         "gap",
@@ -96,7 +112,7 @@ def test_the_answers_are_those_of_the_routes(run: str) -> None:
         if compared[route] > 20 and compared[route] % 10:
             continue
         arguments = dict(pair.split("=", 1) for pair in query.split("&") if pair)
-        if route in ("session", "sessions", "neighbor") or (route == "gap" and "pod" in run):
+        if route in ("session", "sessions", "neighbor") or (route == "gap" and is_pod):
             continue  # with folders, of several requests, with a compared host
         if route == "timeline":
             arguments["rows"] = rows
@@ -147,11 +163,13 @@ def test_a_copy_keeps_to_its_size(max_bytes: int) -> None:
     assert "overview?" in recorded(page)
 
 
-def test_a_copy_of_a_session_whose_hosts_are_not_all_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_a_session_whose_hosts_are_not_all_in_memory(
+    pod_logdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 1)
-    answers = recorded(copy_of(LOGDIR / "synthetic_pod_16_hosts", 400_000))
+    answers = recorded(copy_of(pod_logdir))
     assert len(answers["session?"]["chosen_hosts"]) == 2
-    assert len(answers["hosts?"]["hosts"]["name"]) == 16
+    assert len(answers["hosts?"]["hosts"]["name"]) == 6
 
 
 @pytest.mark.usefixtures("packed_page")
