@@ -279,13 +279,16 @@ def test_the_page_gets_each_iteration_and_the_templates(shared_traces: Path) -> 
     assert answer["count"] == len(answer["iterations"]["start_ps"]) == 69
     durations_ps = sum(row["count"] * row["wall_ps"]["mean"] for row in answer["kinds"])
     assert 0 <= sum(answer["iterations"]["wall_ps"]) - durations_ps < 69  # means are rounded down
-    assert answer["requests"] is not None
     columns = answer["iterations"]
     empty = [
-        kind for kind, part in zip(columns["kind"], columns["part"], strict=True) if part == "no_requests"
+        answer["kinds"][at]["name"]
+        for at, part in zip(columns["kind"], columns["part"], strict=True)
+        if part == "no_requests"
     ]
     assert empty == ["prefill"] * 8
-    assert answer["requests"]["works_while_serving"] == pytest.approx(0.77, abs=0.01)
+    assert "No request is there for 82 % of the time; in the rest, 77 % is work." in answer[
+        "details"
+    ].replace("\u202f", " ")
     assert answer["templates"] == []  # few enough texts to stay apart
     assert all(
         sum(row["exposed_ps"] for row in kind["parts"]) == kind["bubble_ps"] for kind in answer["kinds"]
@@ -297,6 +300,18 @@ def test_the_page_gets_the_templates_with_the_ranges_of_their_numbers(shared_tra
     (row,) = answer["templates"]
     assert (row["name"], row["count"], row["texts"]) == ("execute_model: {} reqs, {} toks", 62, 28)
     assert row["slots"]["toks"] == {"min": 7, "median": 22, "max": 64}
+
+
+def test_rows_of_one_kind_are_told_apart_by_their_annotation() -> None:
+    names = ["execute_model: 3 reqs, 3 toks", "execute_model: 3 reqs, 3 toks, eagerly"] * 3
+    answer = iterations(SessionView(session(served(names))))
+    check_answer(answer, "iterations")
+    decoding = {row["name"]: row["template"] for row in answer["kinds"] if row["kind"] == "decode"}
+    assert decoding == {f"decode, {template}": template for template in decoding.values()}
+    assert len(decoding) == 2
+    shown = answer["iterations"]
+    for name, at in zip(shown["name"], shown["kind"], strict=True):
+        assert answer["kinds"][at]["template"].endswith("eagerly") == name.endswith("eagerly")
 
 
 def test_a_session_without_a_server_has_an_empty_answer() -> None:

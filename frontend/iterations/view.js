@@ -12,7 +12,7 @@ import { chip, legend } from '../lib/classes.js';
 import { definedColumn, definedColumns } from '../lib/defined-column.js';
 import { exportButton } from '../lib/csv.js';
 import { fill, h, percent } from '../lib/dom.js';
-import { count, digits, listedRows, timeText, unitFor } from '../lib/format.js';
+import { count, digits, listedRows, MISSING, timeText, unitFor } from '../lib/format.js';
 import { escapeItem } from '../lib/link.js';
 import { roundParts } from '../lib/rounded-parts.js';
 import { countColumn, linkedOrder, sortableTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
@@ -27,8 +27,8 @@ import { rowsOf } from '../overview/step-data.js';
 /** @typedef {import('../lib/cards.js').Piece} Piece */
 /** @typedef {(text: string, kind: KindRow, ps: number) => import('../lib/dom.js').Child} LinkTo */
 /**
- * @typedef {{start_ps: number, wall_ps: number, device_ps: number, part: Part|null, kind: KindRow['kind'],
- *   name: string, host: string}} Iteration
+ * @typedef {{start_ps: number, wall_ps: number, device_ps: number, part: Part|null, kind: number, name: string,
+ *   host: string}} Iteration
  */
 
 /** The parts in the order of the loop, each with the class that has its colour. @type {Record<Part, string>} */
@@ -46,6 +46,19 @@ const words = (/** @type {string} */ name) => name.replaceAll('_', ' ');
 /** A part as chip and name. @param {Part} part */
 const partCell = (part) => [chip(...lookOf(part)), words(part)];
 
+/** The unit of the times of all kinds. @param {KindRow[]} kinds */
+const unitOf = (kinds) => unitFor(maximum(kinds.map(({ wall_ps }) => wall_ps.p99), 0));
+
+/**
+ * The parts with their times rounded to thousandths of a unit, so that all of them add up to the mean iteration.
+ * @param {KindRow} kind @param {import('../lib/format.js').Unit} unit
+ */
+function roundedParts({ parts }, unit) {
+  const rounded = roundParts(parts.flatMap(({ exposed_ps, hidden_ps }) => [exposed_ps, hidden_ps]), unit.ps / 1000);
+  return parts.map((part, at) => ({ ...part, exposed: rounded[2 * at], hidden: rounded[2 * at + 1] }));
+}
+const roundedText = (/** @type {number} */ rounded) => digits(rounded / 1000, 3);
+
 /** @param {KindRow[]} kinds */
 const partsIn = (kinds) =>
   /** @type {Part[]} */ (Object.keys(CLASS_OF_PART)).filter((name) =>
@@ -57,23 +70,60 @@ export function iterationsView(app) {
   const element = h('div', { class: 'cards iterations' });
   /** @type {ReturnType<typeof sortableTable>|null} */
   let inOrder = null;
+  /** @type {ReturnType<typeof kindsCard>|null} */
+  let byKind = null;
+  const hostTime = h('div', null);
+  const aboutLines = h('p', { class: 'small muted' });
+  /** @type {KindRow[]} */
+  let kinds = [];
+  /** The kind that is shown unless the link has another one. */
+  let main = 0;
   /** @type {Iteration[]} */
   let iterations = [];
   /** The highest bar: longer iterations had no request for a time, and are cut. */
   let limit_ps = 0;
   let hasHosts = false;
-  const chart = createBarChart({ items: 'iterations', barOf, open: (index) => show(iterations[index]) });
+  const chart = createBarChart({
+    items: 'iterations', barOf, open: (index) => show(iterations[index]), lines: percentilesOfKind,
+  });
+
+  const kindOf = (/** @type {Iteration} */ { kind }) => kinds[kind].name;
+  const selectedKind = () => kinds.find(({ name }) => name === app.link.state.kd) ?? kinds[main];
+  /** @param {KindRow} kind */
+  function select(kind) {
+    app.link.set({ kd: kind === kinds[main] ? '' : kind.name }, 'push');
+    drawKind();
+  }
+  /** Shows which kind is selected: in the table, in the chart, and the host's time in an iteration of it. */
+  function drawKind() {
+    byKind?.refresh();
+    fill(hostTime, hostCard(selectedKind(), unitOf(kinds)));
+    if (!iterations.length) return;
+    chart.draw();
+    const isCut = iterations.some(({ wall_ps }) => wall_ps > limit_ps);
+    fill(
+      aboutLines,
+      `Dashed: p50 and p99 of ${selectedKind().name}.${isCut ? ' Bars with time without a request are cut.' : ''}`,
+    );
+  }
+
+  /** @returns {[number, string][]} */
+  function percentilesOfKind() {
+    const { p50, p99 } = selectedKind().wall_ps;
+    return [[p50, 'p50'], [p99, 'p99']];
+  }
 
   /** @param {number} index @returns {import('../lib/bar-chart.js').Bar} */
   function barOf(index) {
-    const { kind, name, wall_ps, device_ps, part } = iterations[index];
+    const iteration = iterations[index];
+    const { name, wall_ps, device_ps, part } = iteration;
     const height_ps = Math.min(wall_ps, limit_ps);
     const [color, texture] = part ? lookOf(part) : ['surface', ''];
     const waits = `the device waits ${timeText(wall_ps - device_ps)}${part ? `, longest: ${words(part)}` : ''}`;
     return {
       key: String(index),
       name: String(index),
-      title: `${name}, ${words(kind)}, ${timeText(wall_ps)}, ${waits}`,
+      title: `${name}, ${kindOf(iteration)}, ${timeText(wall_ps)}, ${waits}`,
       ps: wall_ps,
       height_ps,
       parts: [
@@ -91,15 +141,17 @@ export function iterationsView(app) {
     });
 
   /** A text that opens the iteration of a kind with this duration; plain if it is not listed. @type {LinkTo} */
-  function linkTo(text, { kind }, ps) {
-    const shown = iterations.find((row) => row.kind === kind && row.wall_ps === ps);
+  function linkTo(text, kind, ps) {
+    const shown = iterations.find((row) => kinds[row.kind] === kind && row.wall_ps === ps);
     return shown ? link(text, () => show(shown), { title: 'An iteration of this length in the timeline' }) : text;
   }
 
   /** @param {IterationsAnswer} answer @param {import('../lib/types').Ready} session */
   function draw(answer, { session: { hosts } }) {
-    const { kinds, headline, details } = answer;
-    inOrder = null;
+    const { headline, details } = answer;
+    kinds = answer.kinds;
+    main = answer.main ?? 0;
+    inOrder = byKind = null;
     if (!kinds.length) {
       fill(element, emptyCard('Iterations', NO_ITERATIONS_TEXT, RECOGNISED));
       return /** @type {'empty'} */ ('empty');
@@ -112,12 +164,13 @@ export function iterationsView(app) {
     );
     chart.set(iterations.map(({ wall_ps }) => Math.min(wall_ps, limit_ps)), String);
     inOrder = inOrderTable();
+    byKind = kindsCard(kinds, linkTo, select, selectedKind);
     fill(
       element,
       answerSection('What the device waits for', headline, details, 'iterations-answer'),
       ladderCard(answer, linkTo),
-      kindsCard(kinds, linkTo),
-      hostCard(kinds),
+      byKind.element,
+      hostTime,
       card(
         'In order',
         {
@@ -126,19 +179,18 @@ export function iterationsView(app) {
           class: 'in-order',
         },
         iterations.length > 0 && chart.elements,
-        iterations.some(({ wall_ps }) => wall_ps > limit_ps) &&
-          h('p', { class: 'small muted' }, 'Bars with time without a request are cut.'),
+        aboutLines,
         inOrder.element,
       ),
       templatesCard(answer.templates),
     );
-    if (iterations.length) chart.draw();
+    drawKind();
     return /** @type {'ready'} */ ('ready');
   }
 
   function inOrderTable() {
     const unit = unitFor(maximum(iterations.map(({ wall_ps }) => wall_ps), 0));
-    const { kind, device_ps, bubble_ps } = TABLES.iterations;
+    const { device_ps, bubble_ps } = TABLES.iterations;
     const start = startColumn('start_ps');
     return sortableTable({
       label: 'Iterations in order',
@@ -148,7 +200,7 @@ export function iterationsView(app) {
       columns: [
         { ...start, cell: (/** @type {Iteration} */ item) => link(start.cell(item), () => show(item)) },
         textColumn('Name', 'name', { cell: ({ name }) => h('code', null, name) }),
-        definedColumn(kind),
+        textColumn('Kind', kindOf),
         ...(hasHosts ? [textColumn('Host', (/** @type {Iteration} */ { host }) => host)] : []),
         timeColumn('Duration', unit, 'wall_ps'),
         definedColumn(device_ps, { timeUnit: unit }),
@@ -163,7 +215,13 @@ export function iterationsView(app) {
 
   const data = createDocumentView(app, 'iterations', element, draw);
   return {
-    element, open: data.open, show: data.show, followLink: data.whenDrawn(() => inOrder?.refresh()),
+    element,
+    open: data.open,
+    show: data.show,
+    followLink: data.whenDrawn(() => {
+      inOrder?.refresh();
+      drawKind();
+    }),
   };
 }
 
@@ -195,7 +253,7 @@ function ladderCard({ kinds, scheduling }, linkTo) {
           timeText(lengthOf(kind), 2),
           [stackedBar([piece('device', kind.device_ps, ['dev', '']), ...pieces(kind, 'exposed_ps')], axis_ps)],
           kind.note,
-          `kind-ladder-${kind.kind}`,
+          `kind-ladder-${kind.name}`,
         ),
         rung(
           h('small', { class: 'muted' }, 'host meanwhile'),
@@ -217,76 +275,108 @@ function ladderCard({ kinds, scheduling }, linkTo) {
   );
 }
 
-/** The numbers of the bars, which add up as they are printed. @param {KindRow[]} kinds @param {LinkTo} linkTo */
-function kindsCard(kinds, linkTo) {
-  const unit = unitFor(maximum(kinds.map(({ wall_ps }) => wall_ps.p99), 0));
+/**
+ * The numbers of the bars, which add up as they are printed.
+ * @param {KindRow[]} kinds @param {LinkTo} linkTo
+ * @param {(kind: KindRow) => void} select @param {() => KindRow} selectedKind
+ */
+function kindsCard(kinds, linkTo, select, selectedKind) {
+  const unit = unitOf(kinds);
   const parts = partsIn(kinds);
+  const areOfOneTemplate = kinds.every(({ template }) => template === kinds[0].template);
   const items = kinds.map((kind) => {
-    const { wall_ps: { mean, p50, p99 }, device_ps, bubble_by_part_ps } = kind;
-    const [works, ...waits] = roundParts(
-      [device_ps, ...parts.map((part) => bubble_by_part_ps[part] ?? 0)],
-      unit.ps / 1000,
-    );
-    return { ...kind, mean_ps: mean, p50_ps: p50, p99_ps: p99, works, waits };
+    const { mean, p50, p99 } = kind.wall_ps;
+    return { ...kind, row: kind, rounded: roundedParts(kind, unit), mean_ps: mean, p50_ps: p50, p99_ps: p99 };
   });
   /** @typedef {typeof items[number]} Item */
-  const { round_trips, arrays_sent, programs, ...times } = TABLES.iterations;
-  const text = (/** @type {number} */ rounded) => digits(rounded / 1000, 3);
+  const { kind: kindHead, template: templateHead, count: countHead, round_trips, arrays_sent, programs, ...times } =
+    TABLES.iterations;
+  /** @param {'exposed'|'hidden'} key */
+  const sumOf = (key) => (/** @type {Item} */ { rounded }) => roundedText(total(rounded, key));
   /** @param {'p50_ps'|'p99_ps'} key */
   const linked = (key) => ({
     timeUnit: unit,
-    cell: (/** @type {Item} */ item) => linkTo(digits(item[key] / unit.ps, 3), item, item[key]),
+    cell: (/** @type {Item} */ item) => linkTo(digits(item[key] / unit.ps, 3), item.row, item[key]),
   });
-  return tableCard(
-    'By kind',
-    {
-      note: 'never averaged over kinds; the parts add up to what the device waits',
-      class: 'across',
-      right: exportButton('iterations', Object.keys(TABLES.iterations), () => items),
-    },
-    {
-      testid: 'iterations-table',
-      items,
-      columns: [
-        ...definedColumns(times, {
-          kind: { field: 'name' },
-          mean_ps: { timeUnit: unit },
-          p50_ps: linked('p50_ps'),
-          p99_ps: linked('p99_ps'),
-          device_ps: { timeUnit: unit, cell: (/** @type {Item} */ { works }) => text(works) },
-          bubble_ps: {
-            timeUnit: unit,
-            cell: (/** @type {Item} */ { waits }) => h('b', null, text(total(waits, Number))),
-          },
+  const table = sortableTable({
+    label: 'By kind',
+    testid: 'iterations-table',
+    items,
+    select: ({ row }) => select(row),
+    selected: ({ row }) => row === selectedKind(),
+    columns: [
+      ...definedColumns(
+        { kind: kindHead, template: templateHead, count: countHead },
+        { kind: { field: 'name' }, ...(areOfOneTemplate && { template: null }) },
+      ),
+      ...slotColumns(items),
+      ...definedColumns(times, {
+        mean_ps: { timeUnit: unit },
+        p50_ps: linked('p50_ps'),
+        p99_ps: linked('p99_ps'),
+        device_ps: { timeUnit: unit, cell: sumOf('hidden') },
+        bubble_ps: { timeUnit: unit, cell: (/** @type {Item} */ item) => h('b', null, sumOf('exposed')(item)) },
+      }),
+      ...parts.map((part) =>
+        timeColumn(words(part), unit, (/** @type {Item} */ item) => item.bubble_by_part_ps[part] ?? 0, {
+          head: words(part),
+          cell: ({ rounded }) => roundedText(rounded.find((row) => row.part === part)?.exposed ?? 0),
         }),
-        ...parts.map((part, at) =>
-          timeColumn(words(part), unit, (/** @type {Item} */ item) => item.bubble_by_part_ps[part] ?? 0, {
-            head: words(part),
-            cell: ({ waits }) => text(waits[at]),
-          }),
-        ),
-        ...definedColumns({ round_trips, arrays_sent, programs }),
-      ],
-    },
-  );
+      ),
+      ...definedColumns({ round_trips, arrays_sent, programs }),
+    ],
+  });
+  const partKeys = parts.map((part) => `bubble_by_part_ps.${part}`);
+  const rows = () => items.map((item) => ({
+    ...item, ...Object.fromEntries(parts.map((part, at) => [partKeys[at], item.bubble_by_part_ps[part] ?? 0])),
+  }));
+  return {
+    element: card(
+      'By kind',
+      {
+        note: 'never averaged over kinds; the parts add up to what the device waits',
+        class: 'across',
+        right: exportButton('iterations', [...Object.keys(TABLES.iterations), ...partKeys], rows),
+      },
+      h('div', { class: 'fill' }, table.element),
+    ),
+    refresh: table.refresh,
+  };
 }
 
-/** What the server's thread does in an iteration of each kind. @param {KindRow[]} kinds */
-function hostCard(kinds) {
-  const items = kinds.flatMap((kind) => kind.parts.map((row) => ({ ...row, kind: kind.name })));
-  const timeUnit = unitFor(maximum(items.map((row) => row.exposed_ps + row.hidden_ps), 0));
+/** @typedef {{slots: KindRow['slots']}} Slotted */
+
+/** A column per number in the names of annotations: its range. @param {Slotted[]} items */
+const slotColumns = (items) =>
+  [...new Set(items.flatMap(({ slots }) => Object.keys(slots)))].map((word) =>
+    countColumn(word, (/** @type {Slotted} */ { slots }) => slots[word]?.median, {
+      title: ({ slots }) => (slots[word] ? `median ${count(slots[word].median)}` : ''),
+      cell({ slots }) {
+        if (!slots[word]) return MISSING;
+        const { min, max } = slots[word];
+        return min === max ? count(min) : `${count(min)} – ${count(max)}`;
+      },
+    }),
+  );
+
+/**
+ * What the server's thread does in an iteration of a kind.
+ * @param {KindRow} kind @param {import('../lib/format.js').Unit} unit
+ */
+function hostCard(kind, unit) {
+  const items = roundedParts(kind, unit);
   return tableCard(
-    'Host time of an iteration',
-    { note: 'of the server’s thread' },
+    `Host time: ${kind.name}`,
+    { note: 'of the server’s thread, in the mean' },
     {
       testid: 'host-parts',
       items,
-      group: ({ kind }) => kind,
       columns: definedColumns(TABLES.parts, {
-        part: { cell: (/** @type {typeof items[number]} */ { part }) => partCell(part) },
-        exposed_ps: { timeUnit },
-        hidden_ps: { timeUnit },
+        part: { cell: (/** @type {typeof items[number]} */ item) => partCell(item.part) },
+        exposed_ps: { timeUnit: unit, cell: ({ exposed }) => roundedText(exposed) },
+        hidden_ps: { timeUnit: unit, cell: ({ hidden }) => roundedText(hidden) },
       }),
+      foot: ['All', roundedText(total(items, 'exposed')), roundedText(total(items, 'hidden'))],
     },
   );
 }
@@ -304,8 +394,7 @@ const templatesCard = (templates) =>
         textColumn('Name', 'name', { cell: ({ name }) => h('code', null, name) }),
         countColumn('Annotations', 'count'),
         countColumn('Names', 'texts'),
-        textColumn('Numbers', ({ slots }) =>
-          Object.entries(slots).map(([word, { min, max }]) => `${word} ${count(min)} – ${count(max)}`).join(' · ')),
+        ...slotColumns(templates),
       ],
     },
   );

@@ -38,8 +38,9 @@ const MIN_NAME_PX = 34;
  * @param {(index: number) => void} options.open called on click and Enter
  * @param {(index: number) => void} [options.select] called on Space
  * @param {(index: number) => boolean} [options.isSelected]
+ * @param {() => [ps: number, name: string][]} [options.lines] across all bars; those above the highest are left out
  */
-export function createBarChart({ items, barOf, open, select = open, isSelected = () => false }) {
+export function createBarChart({ items, barOf, open, select = open, isSelected = () => false, lines = () => [] }) {
   const label = items[0].toUpperCase() + items.slice(1);
   const element = h('div', { class: 'chart', role: 'listbox', 'aria-label': label, 'data-testid': `${items}-chart` });
   let barCount = 0;
@@ -62,18 +63,21 @@ export function createBarChart({ items, barOf, open, select = open, isSelected =
     const top = Math.max(ticks.at(-1) ?? 1, longest / unit.ps) * unit.ps * 1.06;
     const barPx = width / visible.length;
     const nameEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => barPx * step >= MIN_NAME_PX) ?? 200;
+    /** @param {string} className @param {number} ps @param {...import('./dom.js').Child} text */
+    const line = (className, ps, ...text) =>
+      h(
+        'span',
+        {
+          class: `grid-line ${className}`,
+          'aria-hidden': 'true',
+          style: { bottom: `calc(20px + (100% - 20px) * ${ps / top})` },
+        },
+        h('span', null, ...text),
+      );
     fill(
       element,
       ticks.map((tick) =>
-        h(
-          'span',
-          {
-            class: 'grid-line',
-            'aria-hidden': 'true',
-            style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` },
-          },
-          h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''),
-        ),
+        line('', tick * unit.ps, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''),
       ),
       h(
         'div',
@@ -83,6 +87,7 @@ export function createBarChart({ items, barOf, open, select = open, isSelected =
           name: (first + at) % nameEvery === 0 ? bar.name : '',
         })),
       ),
+      lines().filter(([ps]) => ps <= longest).map(([ps, name]) => line('mark', ps, name)),
     );
     (bars().find((_, at) => isSelected(first + at)) ?? bars()[0]).tabIndex = 0;
     brush.draw(first, visibleCount);

@@ -23,6 +23,7 @@ const PREFIX = 'p.xla_insights.';
  * @property {string} [rp] Timeline: pinned rows
  * @property {string} [q] Timeline: text to search
  * @property {string} [al] Timeline: `1` while device rows are aligned to steps
+ * @property {string} [kd] Iterations: kind
  * @property {string} [hs] Hosts: chosen host
  * @property {string} [hm] Hosts: quantity of the heat map
  * @property {string} [dd] Device: device, host, or `all`
@@ -36,7 +37,7 @@ const PREFIX = 'p.xla_insights.';
 /** Clears the selections of a session. @type {LinkState} */
 export const NO_SELECTION = {
   w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '',
-  lg: '', rh: '', rp: '', pg: '',
+  lg: '', rh: '', rp: '', pg: '', kd: '',
 };
 
 /** Encodes a value, except `,:@+/`, which are readable and safe in a hash. @param {string} value */

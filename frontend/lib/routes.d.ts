@@ -1904,8 +1904,8 @@ export interface IterationColumns {
   device_ps: number[];
   /** What the server's thread does longest while devices wait; `null` if they never do. */
   part: (Part | null)[];
-  /** What its batch consists of. */
-  kind: BatchKind[];
+  /** Index of its kind in `kinds`. */
+  kind: number[];
   /** Name of its annotation, with numbers. */
   name: string[];
   /** Its host. */
@@ -1922,8 +1922,6 @@ export interface IterationsAnswer {
   details: string;
   /** How far the server schedules ahead; `null` if that is not known. */
   scheduling: Scheduling | null;
-  /** `null` if the server always has requests. */
-  requests: Requests | null;
   /** The iterations by kind, the most frequent first. */
   kinds: KindRow[];
   /** Index of the kind in which devices wait longest for the server's work; `null` without kinds. */
@@ -1968,7 +1966,7 @@ export interface KindRow {
   parts: PartRow[];
   /** The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead. */
   host_ps: number;
-  /** The kind in words, with its bucket. */
+  /** The kind in words, with what tells it from the other rows: its bucket, its annotation. */
   name: string;
   /** How much the device waits, and what its work hides of the server's. */
   note: string;
@@ -2974,16 +2972,6 @@ export interface PropagationStep {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
-}
-
-/** The time in which a server has no request. */
-export interface Requests {
-  /** Its share of the devices' time. */
-  share: number;
-  /** The share of the devices' time in which they compute. */
-  works: number;
-  /** The same share of the rest of their time. */
-  works_while_serving: number;
 }
 
 /** Ops of one annotation and bound that are not listed. */

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.host.templates import annotation_names, numbers_in
@@ -13,17 +14,11 @@ from tb_xla_insights.analysis.iterations.report import part_times, slot_ranges
 from tb_xla_insights.analysis.iterations.texts import main_kind, own_work_ps
 from tb_xla_insights.report.iterations_text import iterations_headline, kind_name, kind_note, part_rows
 from tb_xla_insights.report.session_view import SessionView
-from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
 from tb_xla_insights.trace.metadata_events import count_by_metadata
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.iterations_route import (
-        IterationColumns,
-        IterationsAnswer,
-        KindRow,
-        Requests,
-        Template,
-    )
+    from tb_xla_insights.schema.iterations import IterationKind
+    from tb_xla_insights.schema.iterations_route import IterationColumns, IterationsAnswer, KindRow, Template
 
 _MAX_ITERATIONS = 2_000
 _MAX_TEMPLATES = 10
@@ -39,36 +34,34 @@ def iterations(session: SessionView) -> IterationsAnswer:
             **row,
             "parts": part_rows(row),  # type: ignore[typeddict-item]
             "host_ps": own_work_ps(row),
-            "name": kind_name(row),
+            "name": name,
             "note": kind_note(row, scheduling),
         }
-        for row in kinds
+        for row, name in zip(kinds, _unique_names(kinds), strict=True)
     ]
     return {
         "headline": iterations_headline(session.report),
         "details": session.report["verdict"]["details"],
         "scheduling": scheduling,
-        "requests": _requests(session.report),
         "kinds": rows,
         "main": kinds.index(main_kind(kinds)) if kinds else None,
         "count": sum(row["count"] for row in kinds),
-        "iterations": _columns(session),
+        "iterations": _columns(session, kinds),
         "templates": _templates(session),
     }
 
 
-def _requests(report: Any) -> Requests | None:
-    time, empty_ps = device_time(report), no_requests_ps(report)
-    if not empty_ps:
-        return None
-    return {
-        "share": empty_ps / time.span_ps,
-        "works": time.share,
-        "works_while_serving": time.works_ps / (time.span_ps - empty_ps),
-    }
+def _unique_names(kinds: Sequence[IterationKind]) -> list[str]:
+    """The kinds in words, with the annotation where other iterations of the kind have another one."""
+    names = [kind_name(row) for row in kinds]
+    return [
+        name if names.count(name) == 1 else f"{name}, {row['template']}"
+        for row, name in zip(kinds, names, strict=True)
+    ]
 
 
-def _columns(session: SessionView) -> IterationColumns:
+def _columns(session: SessionView, kinds: Sequence[IterationKind]) -> IterationColumns:
+    index_of_kind = {(row["kind"], row["bucket"], row["template"]): at for at, row in enumerate(kinds)}
     columns: IterationColumns = {
         "start_ps": [], "wall_ps": [], "device_ps": [], "part": [], "kind": [], "name": [],
         "host": [],
@@ -87,7 +80,8 @@ def _columns(session: SessionView) -> IterationColumns:
             PARTS[part] if row[part] else None
             for row, part in zip(exposed_ps, exposed_ps.argmax(axis=1).tolist(), strict=True)
         ]
-        columns["kind"] += found.kind[shown]
+        keys = zip(found.kind[shown], found.bucket[shown], found.template[shown], strict=True)
+        columns["kind"] += [index_of_kind[key] for key in keys]
         columns["name"] += [iteration_name(trace, row) for row in found.mark[shown].tolist()]
         columns["host"] += [trace.host] * len(found.mark[shown])
     return columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from tb_xla_insights.schema.iterations import BatchKind, IterationKind, Part, Scheduling, SlotRange
+from tb_xla_insights.schema.iterations import IterationKind, Part, Scheduling, SlotRange
 from tb_xla_insights.schema.route_parts import PartialAnswer
 
 
@@ -19,8 +19,8 @@ class IterationColumns(TypedDict):
     """Time in which a device works, the mean of the host's devices."""
     part: list[Part | None]
     """What the server's thread does longest while devices wait; `null` if they never do."""
-    kind: list[BatchKind]
-    """What its batch consists of."""
+    kind: list[int]
+    """Index of its kind in `kinds`."""
     name: list[str]
     """Name of its annotation, with numbers."""
     host: list[str]
@@ -46,7 +46,7 @@ class KindRow(IterationKind):
     host_ps: int
     """The server's own work in an iteration, hidden or not: below this, no iteration gets by scheduling ahead."""
     name: str
-    """The kind in words, with its bucket."""
+    """The kind in words, with what tells it from the other rows: its bucket, its annotation."""
     note: str
     """How much the device waits, and what its work hides of the server's."""
 
@@ -64,17 +64,6 @@ class Template(TypedDict):
     """The numbers in the different names, by the word after each; `#` without one."""
 
 
-class Requests(TypedDict):
-    """The time in which a server has no request."""
-
-    share: float
-    """Its share of the devices' time."""
-    works: float
-    """The share of the devices' time in which they compute."""
-    works_while_serving: float
-    """The same share of the rest of their time."""
-
-
 class IterationsAnswer(PartialAnswer):
     """`data/iterations`: the loop of a server that decodes."""
 
@@ -84,8 +73,6 @@ class IterationsAnswer(PartialAnswer):
     """What to do about it, as in the verdict."""
     scheduling: Scheduling | None
     """How far the server schedules ahead; `null` if that is not known."""
-    requests: Requests | None
-    """`null` if the server always has requests."""
     kinds: list[KindRow]
     """The iterations by kind, the most frequent first."""
     main: int | None

@@ -83,16 +83,36 @@ def test_printed_parts_add_up_to_the_time_the_device_waits(xi: Xi, shared_traces
         )
 
 
-def test_host_time_is_exposed_or_hidden(xi: Xi, shared_traces: Path) -> None:
+def test_a_click_selects_a_kind_whose_host_time_is_exposed_or_hidden(xi: Xi, shared_traces: Path) -> None:
     session = session_of(shared_traces, "sched_async")
     xi.open(session, v="iterations")
+    by_kind = xi.page.get_by_test_id("iterations-table")
+    rows = by_kind.locator("tbody tr")
     table = xi.page.get_by_test_id("host-parts")
-    exposed, hidden = (ps(column(table, head)) for head in ("The device waits", "While it works"))
-    kinds = xi.document("iterations", session)["kinds"]
-    assert table.locator("tr.group").all_inner_texts() == [kind["kind"] for kind in kinds]
-    assert sum(exposed) == sum(kind["bubble_ps"] for kind in kinds)
-    assert sum(hidden) == sum(kind["device_ps"] for kind in kinds)
-    assert column(table, "Part").all_inner_texts()[:3] == ["schedule", "build", "to device"]
+    lines = xi.page.get_by_test_id("iterations-chart").locator(".mark")
+    for at, kind in enumerate(xi.document("iterations", session)["kinds"]):
+        rows.nth(at).click(position={"x": 4, "y": 4})
+        assert xi.link().get("kd") == (kind["name"] if at else None)
+        expect(rows.nth(at)).to_have_attribute("aria-selected", "true")
+        expect(xi.page.get_by_role("region", name=f"Host time: {kind['name']}")).to_be_visible()
+        exposed, hidden = (ps(column(table, head)) for head in ("The device waits", "While it works"))
+        assert (sum(exposed), sum(hidden)) == (kind["bubble_ps"], kind["device_ps"])
+        assert column(table, "Part").all_inner_texts()[:3] == ["schedule", "build", "to device"]
+        sums = table.locator("tfoot td").all_inner_texts()[1:]
+        assert sums == [column(by_kind, head).nth(at).inner_text() for head in ("Device waits", "Device,")]
+        assert lines.all_inner_texts() == ["p50", "p99"]
+        expect(xi.page.get_by_text(f"Dashed: p50 and p99 of {kind['name']}.")).to_be_visible()
+    xi.page.go_back()
+    expect(rows.first).to_have_attribute("aria-selected", "true")
+    expect(xi.page.get_by_role("region", name="Host time: decode")).to_be_visible()
+
+
+def test_numbers_in_names_are_columns(xi: Xi, shared_traces: Path) -> None:
+    open_iterations(xi, shared_traces, "sched_sync")
+    table = xi.page.get_by_test_id("iterations-table")
+    assert column(table, "reqs").all_inner_texts() == ["7 – 16", "8 – 16"]
+    assert column(table, "toks").all_inner_texts() == ["7 – 16", "10 – 64"]
+    expect(column(table, "toks").first).to_have_attribute("title", "median 11")
 
 
 def test_a_server_that_is_ahead_has_a_limit_and_a_serial_one_has_none(xi: Xi, shared_traces: Path) -> None:
