@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
@@ -68,6 +70,30 @@ def test_a_result_has_the_hosts_time_base(hosts: list[HostCapture]) -> None:
     moved = next(iter(run([HostCapture("a", hosts[0].path, 0, shift_ps=1000)], count, load_catalog())))
     assert isinstance(moved, HostResult)
     assert moved.base_unix_ns == first.base_unix_ns - 1
+
+
+@pytest.mark.parametrize("collects_by_itself", [True, False])
+def test_the_trace_of_a_host_is_freed_before_the_next_one_is_read(
+    collects_by_itself: bool, hosts: list[HostCapture]
+) -> None:
+    """Python's garbage collection is off in a command and in worker processes. A trace is part of a cycle, as with its
+    cached results."""
+
+    def refer_to_itself(trace: Trace, _: HostCapture) -> weakref.ref[Trace]:
+        cycle: list[Any] = [trace]
+        cycle.append(cycle)
+        trace.scratch = cycle  # type: ignore[attr-defined]
+        return weakref.ref(trace)
+
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if collects_by_itself else gc.disable)()
+        for host in hosts:
+            result = Task(refer_to_itself, load_catalog())(host)
+            assert isinstance(result, HostResult)
+            assert result.value() is None
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 @pytest.mark.parametrize("processes", [False, True])
