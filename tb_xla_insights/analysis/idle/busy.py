@@ -142,10 +142,4 @@ def _normalise(text: str) -> str:
 
 def device_index(trace: Trace, device: Device) -> int:
     """The index of a device among the trace's devices."""
-    return _indices_of_devices(trace)[id(device)]
-
-
-@memoised
-def _indices_of_devices(trace: Trace) -> dict[int, int]:
-    """By the id of a device's object. A search per question would take time that grows with the square of the cores."""
-    return {id(device): index for index, device in enumerate(trace.devices)}
+    return next(index for index, candidate in enumerate(trace.devices) if candidate is device)
