@@ -16,7 +16,7 @@ from schema_checks import check_answer
 from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.iterations.iterations import find_iterations
 from tb_xla_insights.analysis.iterations.report import iterations_report
-from tb_xla_insights.analysis.iterations.texts import host_time_ps, serial_text
+from tb_xla_insights.analysis.iterations.texts import serial_text, serial_time_ps
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.iterations_text import kind_note
 from tb_xla_insights.report.iterations_view import iterations
@@ -217,7 +217,7 @@ def test_compiling_says_nothing_about_how_a_server_schedules() -> None:
     assert serial_text("the device waits", row) == (
         "the device waits in 10.0 of 20.0\u202fµs of a decode iteration, mostly for scheduling"
     )
-    assert host_time_ps(row) == 3 * 10 * US
+    assert serial_time_ps(row) == 10 * US
 
 
 @pytest.mark.parametrize(("programs", "is_told"), [(7, False), (8, True)])

@@ -11,10 +11,13 @@ import pytest
 from captures import capture, real_trace, session, space_of, thread
 
 from tb_xla_insights.analysis.findings.compile_advice import advise_change
-from tb_xla_insights.analysis.host.servers import is_server
+from tb_xla_insights.analysis.host.servers import is_server, needs_its_reads
 from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.iterations.stalls import find_prefill_stalls
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.needed_table import needed_table
+from tb_xla_insights.report.one_step import one_step
+from tb_xla_insights.text.units import MISSING
 from tb_xla_insights.trace.model import Trace
 
 SERVERS = [
@@ -53,9 +56,12 @@ def test_nothing_is_advised_that_fits_a_training_only(name: str, shared_traces: 
 @pytest.mark.parametrize(
     ("name", "headline"),
     [
-        ("sync", "0.9 of 3.3\u202fms of a decode iteration, above all for preparing inputs."),
+        ("sync", "0.9 of 3.3\u202fms of a decode iteration, above all for preparing and sending inputs."),
         ("sched_sync", "5.3 of 8.8\u202fms of a decode iteration, mostly for scheduling."),
-        ("prefill_stall", "0.9 of 3.5\u202fms of a decode iteration, above all for preparing inputs."),
+        (
+            "prefill_stall",
+            "0.9 of 3.5\u202fms of a decode iteration, above all for preparing and sending inputs.",
+        ),
     ],
 )
 def test_iterations_that_wait_for_their_tokens_are_to_be_scheduled_ahead(
@@ -66,6 +72,31 @@ def test_iterations_that_wait_for_their_tokens_are_to_be_scheduled_ahead(
     assert report["verdict"]["fix"] == "serial_iterations"
     (finding,) = (row for row in report["findings"] if row["id"] == "serial_iterations")
     assert finding["advice"].startswith("Schedule and launch the next iteration before")
+
+
+@pytest.mark.parametrize(
+    ("names", "needs"),
+    [
+        ({"sampler", "trainer"}, True),
+        ({"inference", "train"}, True),
+        ({"prefill", "generate"}, True),
+        ({"train", "sampler"}, False),
+    ],
+)
+def test_servers_and_rollouts_need_what_they_read(names: set[str], needs: bool) -> None:
+    events = [(name, 10 * at, 5, {"_r": 1}) for at, name in enumerate(sorted(names))]
+    assert needs_its_reads(capture(thread("python", *events))) == needs
+
+
+def test_the_first_screen_of_a_server_has_the_parts_of_its_iteration(shared_traces: Path) -> None:
+    report = report_of(shared_traces / "serving/sched_sync")
+    table = needed_table(report, one_step(report))
+    assert table is not None
+    document = table.document(20)
+    assert (document["kind"], document["rows"][0]) == ("iteration", ["schedule", "3.36", MISSING])
+    for column in (1, 2):
+        cells = [float(row[column]) for row in document["rows"] if row[column] != MISSING]
+        assert sum(cells) == pytest.approx(float(document["last"][column]))
 
 
 @pytest.mark.parametrize("name", ["async", "sched_async"])
@@ -109,6 +140,20 @@ def test_requests_that_decode_wait_for_prompts_alone(shared_traces: Path) -> Non
     assert stall["evidence"]["count"] == sum(wait_us > 3 * usual_us for wait_us in waits_us)
     assert stall["evidence"]["longest_ps"] / 1e6 == pytest.approx(max(waits_us), rel=0.01)
     assert (stall["gain"], stall["cost_ps"]) == (None, 0)
+
+
+def test_a_request_waits_from_the_token_that_its_own_prompt_ends_with(tmp_path: Path) -> None:
+    """The capture begins with the prompts of two requests, one after the other, and both decode afterwards."""
+    batches = [("1 reqs, 40 toks", "a"), ("1 reqs, 40 toks", "b")] + [("2 reqs, 2 toks", "ab")] * 4
+    starts = [0, 80, 160, 180, 200, 220]
+    events = [
+        (f"execute_model: {batch}", at, 10, {f"request_id{id_}": id_ for id_ in ids})
+        for at, (batch, ids) in zip(starts, batches, strict=True)
+    ]
+    space_of(thread("python", *events)).write(tmp_path / "vm.xplane.pb")
+    stalls = find_prefill_stalls(real_trace(tmp_path))
+    assert stalls is not None
+    assert (stalls.start_ps.tolist(), stalls.end_ps.tolist()) == ([80], [180])
 
 
 @pytest.mark.parametrize(("request_id", "count"), [("a", 1), ("c", 0)])

@@ -289,8 +289,9 @@ function kindsCard(kinds, linkTo, select, selectedKind) {
     return { ...kind, row: kind, rounded: roundedParts(kind, unit), mean_ps: mean, p50_ps: p50, p99_ps: p99 };
   });
   /** @typedef {typeof items[number]} Item */
-  const { kind: kindHead, template: templateHead, count: countHead, round_trips, arrays_sent, programs, ...times } =
-    TABLES.iterations;
+  const {
+    kind: kindHead, template: templateHead, count: countHead, launched_ps, round_trips, arrays_sent, programs, ...times
+  } = TABLES.iterations;
   /** @param {'exposed'|'hidden'} key */
   const sumOf = (key) => (/** @type {Item} */ { rounded }) => roundedText(total(rounded, key));
   /** @param {'p50_ps'|'p99_ps'} key */
@@ -323,7 +324,7 @@ function kindsCard(kinds, linkTo, select, selectedKind) {
           cell: ({ rounded }) => roundedText(rounded.find((row) => row.part === part)?.exposed ?? 0),
         }),
       ),
-      ...definedColumns({ round_trips, arrays_sent, programs }),
+      ...definedColumns({ launched_ps, round_trips, arrays_sent, programs }, { launched_ps: { timeUnit: unit } }),
     ],
   });
   const partKeys = parts.map((part) => `bubble_by_part_ps.${part}`);

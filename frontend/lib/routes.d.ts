@@ -40,7 +40,7 @@ export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its ow
 
 export type MeasureUnit = "ps" | "share" | "count" | "rate";
 
-export type NeededTableKind = "idle" | "host" | "waits" | "work" | "hosts";
+export type NeededTableKind = "idle" | "host" | "waits" | "work" | "hosts" | "iteration";
 
 export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
@@ -1956,6 +1956,8 @@ export interface KindRow {
   bubble_by_part_ps: Partial<Record<Part, number>>;
   /** What that thread does while the device works. */
   hidden_by_part_ps: Partial<Record<Part, number>>;
+  /** How long a device works for what it launches, which may be later if the server schedules ahead. */
+  launched_ps: number;
   /** How often an iteration usually reads from the device; reads between which nothing is launched are one. */
   round_trips: number;
   /** How many transfers to the device an iteration usually makes. */
@@ -3932,9 +3934,9 @@ export interface Waits {
 export interface WallTime {
   /** The mean in ps, rounded down. */
   mean: number;
-  /** In ps, that of an iteration than which half of the others are not longer. */
+  /** In ps: half of the iterations, or more, are not longer. */
   p50: number;
-  /** In ps, that of an iteration than which 99 % of the others are not longer. */
+  /** In ps: 99 % of the iterations, or more, are not longer; of fewer than a hundred, the longest one. */
   p99: number;
 }
 

@@ -182,6 +182,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     p99_ps: { key: 'p99_ps', head: 'p99', unit: 'time', derived: true },
     device_ps: { key: 'device_ps', head: 'Device', unit: 'time' },
     bubble_ps: { key: 'bubble_ps', head: 'Device waits', unit: 'time' },
+    launched_ps: { key: 'launched_ps', head: 'Its programs', unit: 'time' },
     round_trips: { key: 'round_trips', head: 'Round trips', unit: 'count' },
     arrays_sent: { key: 'arrays_sent', head: 'Arrays sent', unit: 'count' },
     programs: { key: 'programs', head: 'Launches', unit: 'count' },

@@ -5,7 +5,7 @@ import { h } from '../lib/dom.js';
 import { table } from '../lib/table.js';
 
 /** The view with more of each kind of table. @type {Partial<Record<NeededRows['kind'], string>>} */
-const VIEWS = { waits: 'Device', work: 'Device', hosts: 'Hosts' };
+const VIEWS = { waits: 'Device', work: 'Device', hosts: 'Hosts', iteration: 'Iterations' };
 /** The section of the Device view with more of waits for asynchronous ops. */
 const ENGINES = { label: 'Engines', state: { v: 'device', ds: 'engines' } };
 

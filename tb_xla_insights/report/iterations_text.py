@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.report.subject import subject_of
 from tb_xla_insights.report.verdict_findings import device_time, no_requests_ps
 from tb_xla_insights.schema.iterations import Part
-from tb_xla_insights.text.english import plural
+from tb_xla_insights.text.english import plural, upper_first
 from tb_xla_insights.text.units import brief_time, rounded_share
 
 Row = Mapping[str, Any]
@@ -38,7 +38,10 @@ def iterations_headline(report: Row) -> str:
         case "ahead":
             return f"{plural(scheduling['ahead_by'], 'iteration')} ahead: {waits}."
         case "drained":
-            return f"Drained in {rounded_share(scheduling['share'])} of the iterations: {waits}."
+            often = f"{subject.name_without_number} {subject.verb('run')} out of work in "
+            share = rounded_share(scheduling["share"])
+            waits = serial_text(f"{subject.pronoun} {subject.verb('wait')}", row)
+            return upper_first(f"{often}{share} of the iterations: {waits}.")
     return f"Scheduling is not known: {waits}."
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.engines.op_texts import short_op_name
 from tb_xla_insights.analysis.findings.finding import NO_FAULT
+from tb_xla_insights.analysis.iterations.texts import main_kind
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.report.finding_text import DEVICE_FINDINGS
 from tb_xla_insights.report.host_rows import host_rows
+from tb_xla_insights.report.iterations_text import kind_name, part_rows
 from tb_xla_insights.report.one_step import OF_WORK
 from tb_xla_insights.report.work_tables import work_by_annotation, work_by_op
 from tb_xla_insights.text import units
@@ -55,7 +57,8 @@ class NeededTable:
 
 def needed_table(report: Row, step: OneStep | None) -> NeededTable | None:
     """Hosts if one holds up the others; what devices wait for, or their work, if they are the bottleneck; else idle
-    time by cause, or what the host does if no device worked. None if there is nothing to show."""
+    time by cause, of a server in an iteration, or what the host does if no device worked. None if there is nothing to
+    show."""
     verdict = report["verdict"]
     ids = {verdict["cause"], verdict["fix"], verdict["then"]}
     if step is None:
@@ -70,6 +73,8 @@ def needed_table(report: Row, step: OneStep | None) -> NeededTable | None:
         return _waits_table(report, step)
     if verdict["cause"] in NO_FAULT or not idle:
         return _work_table(report, step)
+    if report["iterations"] and report["iterations"]["kinds"]:
+        return _iteration_table(main_kind(report["iterations"]["kinds"]))
     return _idle_table(step)
 
 
@@ -106,6 +111,32 @@ def _idle_table(step: OneStep) -> NeededTable:
         (f"Idle by cause, {unit}", *heads, "share"),
         lambda n: texts(_limited(rows, n, total_ps)),
         last,
+    )
+
+
+def _iteration_table(kind: Row) -> NeededTable:
+    """What a server does in an iteration, while the device waits and while it works."""
+    unit, decimals = _precision(kind["wall_ps"]["mean"])
+    parts = sorted(part_rows(kind), key=lambda row: -row["exposed_ps"])
+    precision_ps = units.PS_PER[unit] // 10**decimals
+    columns = [
+        units.rounded_parts([row[key] for row in parts], kind[total], precision_ps)
+        for key, total in (("exposed_ps", "bubble_ps"), ("hidden_ps", "device_ps"))
+    ]
+
+    def cells(name: str, *times: int) -> Sequence[str]:
+        return name, *(units.time_in(ps, unit, decimals) if ps else units.MISSING for ps in times)
+
+    rows = [
+        cells(row["part"].replace("_", " "), *times)
+        for row, *times in zip(parts, *columns, strict=True)
+        if any(times)
+    ]
+    return NeededTable(
+        "iteration",
+        (f"The server, iteration of kind {kind_name(kind)}, {unit}", "device waits", "device works"),
+        lambda n: rows[:n],
+        cells("all", kind["bubble_ps"], kind["device_ps"]),
     )
 
 

@@ -61,11 +61,18 @@ def _fix_effect(fix: Row, report: Row) -> str:
     change = step_change(fix, report)
     if change is None:
         return f"; that costs {rounded_share(fix['gain'])} of the devices' time"
-    step = "the mean step" if fix["recurs"] == "some_steps" else "a step"
+    step = _step_in_words(report, is_mean=fix["recurs"] == "some_steps")
     if change.is_certain:
         return f"; that brings {step} from {change.text_in_sentence}"
     condition = f", if {fix['best_if']}" if fix["best_if"] else ""
     return f"; that makes {step} up to {rounded_share(change.gain)} shorter ({change.text}){condition}"
+
+
+def _step_in_words(report: Row, is_mean: bool = False) -> str:
+    """A server's iterations are of several kinds, and what a fix saves is the mean of all."""
+    if report["iterations"]:
+        return "the mean iteration"
+    return "the mean step" if is_mean else "a step"
 
 
 def _pace_subject(pace: Row, report: Row, named: NamedFindings, headline: str) -> str:
@@ -97,7 +104,7 @@ def _pace_effect(pace: Row, report: Row, named: NamedFindings) -> str:
     if change is None:
         return f"; that is {rounded_share(pace['gain'])} of the devices' time"
     at_best = "" if change.is_certain else " at best"
-    return f"; without it, a step would go from {change.text_in_sentence}{at_best}"
+    return f"; without it, {_step_in_words(report)} would go from {change.text_in_sentence}{at_best}"
 
 
 def _once_text(report: Row, named: NamedFindings) -> str:

@@ -66,9 +66,9 @@ class WallTime(TypedDict):
     mean: int
     """The mean in ps, rounded down."""
     p50: int
-    """In ps, that of an iteration than which half of the others are not longer."""
+    """In ps: half of the iterations, or more, are not longer."""
     p99: int
-    """In ps, that of an iteration than which 99 % of the others are not longer."""
+    """In ps: 99 % of the iterations, or more, are not longer; of fewer than a hundred, the longest one."""
 
 
 _of_most = Rule(min, lambda value, row, at: (-row["count"], at, value), operator.itemgetter(2))
@@ -100,6 +100,8 @@ class IterationKind(TypedDict):
     """The same by what the server's thread does meanwhile."""
     hidden_by_part_ps: Annotated[TimesByPart, _of_most]
     """What that thread does while the device works."""
+    launched_ps: Annotated[int, _of_most, Head("Its programs", priority=2)]
+    """How long a device works for what it launches, which may be later if the server schedules ahead."""
     round_trips: Annotated[int, _of_most, Head("Round trips", priority=3)]
     """How often an iteration usually reads from the device; reads between which nothing is launched are one."""
     arrays_sent: Annotated[int, _of_most, Head("Arrays sent", priority=4)]

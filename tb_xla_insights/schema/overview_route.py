@@ -245,9 +245,9 @@ class FindingGroup(TypedDict):
     """The findings, in order."""
 
 
-NeededTableKind = Literal["idle", "host", "waits", "work", "hosts"]
+NeededTableKind = Literal["idle", "host", "waits", "work", "hosts", "iteration"]
 """What the table is about that a verdict needs: idle time by cause, the host's time, what devices wait for, their work,
-or the hosts."""
+the hosts, or what a server does in an iteration."""
 
 
 class NeededRows(TypedDict):

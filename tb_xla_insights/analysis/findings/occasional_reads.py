@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.findings.locations import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.waiting_calls import waiting_call
-from tb_xla_insights.analysis.iterations.scheduling import find_scheduling
+from tb_xla_insights.analysis.host.servers import needs_its_reads
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
@@ -46,7 +46,7 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     launch: later ones delay nothing. While the host waits it launches nothing, so the device idles until the next
     launch. Reads count only if there is no early execution (`early_sync`), and if the host is no server."""
     trace, ledger = facts.trace, facts.ledger
-    if find_scheduling(trace):
+    if needs_its_reads(trace):
         return None
     reads, waits = (_delaying_rows(trace, rows) for rows in _occasional_rows(trace))
     has_reads, has_waits = len(reads) > 0, len(waits) > 0

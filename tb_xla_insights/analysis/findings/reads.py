@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.findings.logged_reasons import read_place
 from tb_xla_insights.analysis.findings.read_advice import advise_reading_later
 from tb_xla_insights.analysis.findings.round_trips import round_trips
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.iterations.scheduling import find_scheduling
+from tb_xla_insights.analysis.host.servers import needs_its_reads
 from tb_xla_insights.analysis.launches.step_times import find_steps
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
@@ -38,9 +38,9 @@ from tb_xla_insights.trace.model import Trace
 def sync_every_step(facts: Facts) -> Finding | None:
     """Reads, or calls in which the program waits for the device, in at least half of the steps. They cost the part of
     starved gaps in which the host reads or waits in them. Gaps after an early execution count with the finding about
-    it, whose fix removes its read. A server must read its tokens; see `serial_iterations`."""
+    it, whose fix removes its read. A server and a rollout must read their tokens; see `serial_iterations`."""
     trace, ledger = facts.trace, facts.ledger
-    if find_scheduling(trace):
+    if needs_its_reads(trace):
         return None
     read_report, wait_report = reads_report(trace), blocking_waits_report(trace)
     reads, waits = read_report["most_steps"], wait_report["most_steps"]

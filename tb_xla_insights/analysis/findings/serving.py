@@ -8,23 +8,26 @@ from tb_xla_insights.analysis.delays.early_executions import delaying_reads
 from tb_xla_insights.analysis.findings.facts import Facts
 from tb_xla_insights.analysis.findings.finding import Finding, ShownWindow, longest_windows
 from tb_xla_insights.analysis.host.servers import is_server
+from tb_xla_insights.analysis.host.templates import spoken_name
 from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.iterations.parts import longest_annotation
 from tb_xla_insights.analysis.iterations.report import iterations_report
 from tb_xla_insights.analysis.iterations.sending import many_sends
 from tb_xla_insights.analysis.iterations.stalls import find_prefill_stalls
 from tb_xla_insights.analysis.iterations.texts import (
     ITS_WORK,
     Row,
-    host_time_ps,
+    longest_activity,
     main_kind,
     serial_text,
+    serial_time_ps,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.text.english import Phrase, sentences
-from tb_xla_insights.text.units import brief_times, share
+from tb_xla_insights.text.units import brief_time, share
 from tb_xla_insights.trace.model import Trace
 
 _NOT_COMPILING = tuple(name for name in CLASSES if name not in ("compile", "program_load"))
@@ -33,7 +36,7 @@ _NOT_COMPILING = tuple(name for name in CLASSES if name not in ("compile", "prog
 _OFTEN = {1: "once", 2: "twice"}
 
 _MIN_SHARE = 0.05
-"""Of an iteration: for how much of it the device must wait for the server's own work."""
+"""Of an iteration: for how much of it the device must wait for what could be done while it works."""
 
 
 def serial_iterations(facts: Facts) -> Finding | None:
@@ -44,7 +47,7 @@ def serial_iterations(facts: Facts) -> Finding | None:
     if not report or not report["scheduling"] or report["scheduling"]["kind"] == "ahead":
         return None
     row = main_kind(report["kinds"])
-    if host_time_ps(row) < _MIN_SHARE * row["count"] * row["wall_ps"]["mean"]:
+    if serial_time_ps(row) < _MIN_SHARE * row["wall_ps"]["mean"]:
         return None
     reads = delaying_reads(trace)
     if _hides_most(row):
@@ -53,27 +56,37 @@ def serial_iterations(facts: Facts) -> Finding | None:
         taken_ps = facts.ledger.take_within(
             ("from_device",), union(trace.start_ps[reads], trace.end_ps[reads])
         )
-    often = report["scheduling"]["kind"] == "sync"
-    trips = row["round_trips"]
-    at_once = f"Fetch what an iteration reads in {trips} round trips at once. " if trips > 1 else ""
+    scheduling, activity = report["scheduling"], longest_activity(row)
+    is_sync, trips = scheduling["kind"] == "sync", row["round_trips"]
+    results = longest_annotation(trace, "results") if activity == ITS_WORK["results"] else None
+    name = "" if results is None else f" ({spoken_name(trace, results)})"
+    advice = [f"Fetch what an iteration reads in {trips} round trips at once."] if trips > 1 else []
+    if is_sync:
+        advice.append(
+            "Schedule and launch the next iteration before this one's tokens are read (async scheduling, overlap): the "
+            "device puts them in itself."
+        )
+    if activity == ITS_WORK["results"]:
+        advice.append(f"Let another thread or process handle results{name}.")
+    elif not is_sync:
+        advice.append(f"Shorten {activity}: at its start, the device often has nothing left to do.")
+    reads_often = f"reading {trips} times in an iteration and " if trips > 1 else ""
     return Finding(
         "serial_iterations",
-        "The iterations are serial" if often else "Scheduling ahead often drains",
-        "scheduling, which could run one iteration ahead"
-        if often
-        else "scheduling ahead, which often drains",
+        "The iterations are serial" if is_sync else "The device often runs out of work between iterations",
+        f"{reads_often}scheduling, which could run one iteration ahead"
+        if is_sync
+        else f"{activity}{name}, before which the device often runs out of work",
         sentences(
             serial_text(f"{facts.core_subject} waits", row),
             "each iteration reads its tokens before the next one is scheduled"
-            if often
-            else f"{share(report['scheduling']['share'])} of the iterations begin when the device has finished all "
-            "before them",
+            if is_sync
+            else f"{share(scheduling['share'])} of the iterations begin when the device has finished all before them",
         ),
-        f"{at_once}Schedule and launch the next iteration before this one's tokens are read (async scheduling, "
-        "overlap): the device fills them in.",
+        " ".join(advice),
         int(taken_ps.sum()),
         {
-            "share": report["scheduling"]["share"],
+            "share": scheduling["share"],
             "kind": row["kind"],
             "iteration_ps": row["wall_ps"]["mean"],
             "bubble_ps": row["bubble_ps"],
@@ -82,7 +95,7 @@ def serial_iterations(facts: Facts) -> Finding | None:
         longest_windows(
             ShownWindow(int(trace.start_ps[read]), int(trace.end_ps[read])) for read in reads.tolist()
         ),
-        "every_step" if often else "some_steps",
+        "every_step" if is_sync else "some_steps",
         _fix(trace),
         waits_for=Phrase("the host", ", which schedules no iteration ahead"),
         best_if="the host then runs ahead",
@@ -120,13 +133,13 @@ def prefill_stall(facts: Facts) -> Finding | None:
     if stalls is None:
         return None
     longest_ps, count = int((stalls.end_ps - stalls.start_ps).max()), len(stalls.start_ps)
-    longest, usual = brief_times(longest_ps, stalls.usual_ps)
+    longest = brief_time(longest_ps)
     return Finding(
         "prefill_stall",
-        "Decoding waits for the prompts of others",
+        f"Decoding waits up to {longest} for the prompts of others",
         "prompts for which decoding waits",
         sentences(
-            f"running requests wait up to {longest} for their next token instead of {usual}, "
+            f"running requests wait up to {longest} for their next token instead of {brief_time(stalls.usual_ps)}, "
             f"{_OFTEN.get(count) or f'{count} times'}: prompts alone come first"
         ),
         "Split prompts into chunks that run beside decoding (chunked prefill). That evens out the time between "

@@ -38,6 +38,9 @@ FindingGroup = Literal["fix", "pace", "small_fix", "once"]
 GROUPS: tuple[FindingGroup, ...] = get_args(FindingGroup)
 """In the order of the findings."""
 
+_NOT_KEEPING_UP = ("straggler", "serial_iterations")
+"""A host that holds up the others, or that works only while the device does not: they count from INFO_SHARE on."""
+
 RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 """Findings about compilations after the warm-up."""
 
@@ -249,10 +252,9 @@ def place_in_order(
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
-    """Whether no finding reaches WARNING_SHARE, even at best, and no host holds up the others: stragglers count from
-    INFO_SHARE on."""
+    """Whether no finding reaches WARNING_SHARE, even at best, and the hosts keep up (_NOT_KEEPING_UP)."""
     return not any(
-        (finding.gain or 0.0) >= (INFO_SHARE if finding.id == "straggler" else WARNING_SHARE)
+        (finding.gain or 0.0) >= (INFO_SHARE if finding.id in _NOT_KEEPING_UP else WARNING_SHARE)
         for finding in findings
     )
 

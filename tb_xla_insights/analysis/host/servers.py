@@ -44,6 +44,17 @@ def is_server(trace: Trace) -> bool:
     return bool(len(iteration_marks(trace)))
 
 
+_ROLLOUTS = {"sampler", "trainer"}, {"inference", "train"}
+"""Names that together show reinforcement learning, in Tunix and in MaxText."""
+
+
+@memoised
+def needs_its_reads(trace: Trace) -> bool:
+    """Whether a loop must read what it decodes: a server's, or the rollout of reinforcement learning."""
+    names = {*annotation_names(trace).values()}
+    return is_server(trace) or any(together <= names for together in _ROLLOUTS)
+
+
 def requests_of(trace: Trace, row: int) -> set[str]:
     """The ids of the requests of an iteration; empty if the file is gone."""
     try:

@@ -17,10 +17,15 @@ _MAX_LOOKED_AT = 200
 """The most times between iterations whose requests are read from the file, the longest ones."""
 
 
+_AFTER = 8
+"""The iterations after such a time that are looked at: requests may wait while the prompts of others come first."""
+
+
 @memoised
 def no_requests(trace: Trace) -> Intervals:
     """When a server has no request: from the end of the devices' work to the next iteration, if that takes long and
-    that iteration has no request of the one before. Empty if the iterations do not record the ids of their requests.
+    that iteration and those after it have no request of the one before. Empty if the iterations do not record the ids
+    of their requests.
     (docs/definitions.md, "No requests")"""
     rows = iteration_marks(trace)
     if len(rows) < 2:
@@ -37,7 +42,7 @@ def no_requests(trace: Trace) -> Intervals:
         at
         for at in longest[is_long].tolist()
         if (before := requests_of(trace, int(rows[at])))
-        and (after := requests_of(trace, int(rows[at + 1])))
-        and before.isdisjoint(after)
+        and requests_of(trace, int(rows[at + 1]))
+        and all(before.isdisjoint(requests_of(trace, row)) for row in rows[at + 1 : at + 1 + _AFTER].tolist())
     ]
     return union(begin_ps[found], end_ps[found])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.servers import iteration_marks
 from tb_xla_insights.analysis.idle.no_requests import no_requests
@@ -44,9 +46,9 @@ _NAMES: tuple[tuple[Part, str], ...] = (
 
 _BEGINNING = [PARTS.index(part) for part in ("schedule", "build")]
 _WHOLE = [PARTS.index(part) for part in ("to_device", "launch", "wait")]
-"""Parts that an annotation decides whatever the host does in it, except compiling."""
+"""Parts that an annotation decides whatever the host does in it, except compiling, and sending before a launch."""
 
-_OF_CLASS = {
+_OF_CLASS: Mapping[str, Part] = {
     CLASSES[TO_DEVICE]: "to_device",
     CLASSES[DISPATCH]: "launch",
     CLASSES[FROM_DEVICE]: "wait",
@@ -78,20 +80,32 @@ def begins_iteration(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     return begins
 
 
+def longest_annotation(trace: Trace, part: Part) -> int | None:
+    """The first of the annotations of a part whose name has most time; None without any."""
+    rows = trace.annotations[_named(trace)[trace.annotations] == PARTS.index(part)]
+    if not len(rows):
+        return None
+    metadata = trace.metadata_index[rows]
+    longest = np.bincount(metadata, trace.duration_ps[rows]).argmax()
+    return int(rows[metadata == longest][0])
+
+
 @memoised
 def part_segments(trace: Trace) -> Segments:
     """The part (`class_index`: index into PARTS) at every instant of the trace's span."""
     segments = _engine_segments(trace)
-    part_of_class = np.array(
-        [PARTS.index(_OF_CLASS.get(name, "other")) for name in CLASSES],
-        np.int8,
-    )
+    tracing: Part = "compile" if framework_of(trace) == "jax" else "other"  # JAX traces only what it compiles
+    of_class = {**_OF_CLASS, "tracing": tracing}
+    part_of_class = np.array([PARTS.index(of_class.get(name, "other")) for name in CLASSES], np.int8)
     part = part_of_class[segments.class_index]
     named = _named(trace)
     rows = np.flatnonzero(named >= 0).astype(np.int32)
     enclosing = nearest_enclosing(trace.parent, segments.row, rows)
     of_name = np.where(enclosing >= 0, named[enclosing], np.int8(-1))
-    is_whole = np.isin(of_name, _WHOLE) & (part != PARTS.index("compile"))
+    is_own = (part == PARTS.index("compile")) | (
+        (of_name == PARTS.index("launch")) & (part == PARTS.index("to_device"))
+    )
+    is_whole = np.isin(of_name, _WHOLE) & ~is_own
     is_other = (of_name >= 0) & (part == PARTS.index("other"))
     part = np.where(is_whole | is_other, of_name, part).astype(np.int8)
     segments = Segments(segments.start_ps, segments.end_ps, part, segments.row)

@@ -80,7 +80,7 @@ def _kind(trace: Trace, chosen: NDArray[np.intp]) -> IterationKind:
     mean_ps = int(wall_ps.sum()) // len(chosen)
     cores = len(chosen) * len(trace.devices)
     device_ps = int(times.hidden_ps[chosen].sum()) // cores
-    p50, p99 = np.percentile(wall_ps, (50, 99), method="lower").tolist()
+    p50, p99 = np.percentile(wall_ps, (50, 99), method="inverted_cdf").tolist()
     round_trips, arrays_sent, programs = (
         int(np.median(counts[chosen])) for counts in _counts_per_iteration(trace)
     )
@@ -95,6 +95,7 @@ def _kind(trace: Trace, chosen: NDArray[np.intp]) -> IterationKind:
         "bubble_ps": mean_ps - device_ps,
         "bubble_by_part_ps": _means(times.exposed_ps[chosen], cores, mean_ps - device_ps),
         "hidden_by_part_ps": _means(times.hidden_ps[chosen], cores, device_ps),
+        "launched_ps": int(_launched_ps(trace)[chosen].sum()) // cores,
         "round_trips": round_trips,
         "arrays_sent": arrays_sent,
         "programs": programs,
@@ -106,6 +107,19 @@ def _means(times_ps: Int64, count: int, total_ps: int) -> TimesByPart:
     means_ps = times_ps.sum(axis=0) // count
     means_ps[means_ps.argmax()] += total_ps - means_ps.sum()
     return {part: ps for part, ps in zip(PARTS, means_ps.tolist(), strict=True) if ps}
+
+
+@memoised
+def _launched_ps(trace: Trace) -> Int64:
+    """Per iteration, how long all devices work for what it launches."""
+    starts_ps, launches = find_iterations(trace).start_ps, find_launches(trace)
+    runs = launches.runs
+    launched = np.flatnonzero(runs.launch >= 0)
+    launch_ps = trace.start_ps[launches.row[runs.launch[launched]]]
+    own_ps = (runs.end_ps - runs.own_start_ps)[launched]
+    sums = np.bincount(np.searchsorted(starts_ps, launch_ps, "right"), own_ps, minlength=len(starts_ps) + 1)
+    by_iteration: Int64 = sums[1:].astype(np.int64)
+    return by_iteration
 
 
 @memoised

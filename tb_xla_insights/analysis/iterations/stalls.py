@@ -37,12 +37,16 @@ def find_prefill_stalls(trace: Trace) -> PrefillStalls | None:
     starts, ends = [], []
     for kind, group in groupby(range(len(iterations)), key=iterations.kind.__getitem__):
         members = [*group]
-        first, last = members[0], members[-1]
-        if kind != "prefill" or first == 0 or last + 1 == len(iterations):
+        after = members[-1] + 1
+        if kind != "prefill" or after == len(iterations):
             continue
-        begin_ps, end_ps = int(iterations.end_ps[first - 1]), int(iterations.end_ps[last + 1])
-        before, after = (requests_of(trace, int(iterations.mark[at])) for at in (first - 1, last + 1))
-        if end_ps - begin_ps > _LONG * usual_ps and before & after:
-            starts.append(begin_ps)
-            ends.append(end_ps)
+        waiting = requests_of(trace, int(iterations.mark[after]))
+        # A request waits from its last token on, which may be the one that its own prompt ends with.
+        for before in range(max(members[0] - 1, 0), after - 1):
+            if waiting & requests_of(trace, int(iterations.mark[before])):
+                begin_ps, end_ps = int(iterations.end_ps[before]), int(iterations.end_ps[after])
+                if end_ps - begin_ps > _LONG * usual_ps:
+                    starts.append(begin_ps)
+                    ends.append(end_ps)
+                break
     return PrefillStalls(np.array(starts), np.array(ends), usual_ps) if starts else None

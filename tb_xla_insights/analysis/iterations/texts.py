@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -13,20 +14,17 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 ITS_WORK: Mapping[Part, str] = {
     "schedule": "scheduling",
-    "build": "preparing inputs",
-    "to_device": "sending inputs",
+    "build": "preparing and sending inputs",
+    "to_device": "preparing and sending inputs",
     "launch": "launching",
     "results": "handling results",
     "other": "other work of the host",
     "unrecorded": "work that the capture does not show",
 }
-"""What the device waits for, by part, without the waiting itself, and without compiling: that a server is serial makes
-no program new."""
+"""What a server does in an iteration itself, by part: all but waiting and compiling, as a server that compiles is not
+serial for that reason. Inputs are often sent by Python that records nothing, so preparing and sending look alike."""
 
-_WAITED_FOR: Mapping[Part, str] = {
-    **ITS_WORK,
-    "wait": "launches to begin and tokens to arrive",
-}
+_WAITED_FOR: Mapping[Part, str] = {**ITS_WORK, "wait": "launches to begin and tokens to arrive"}
 """The same with what keeps a device idle while the server waits for it."""
 
 _APART: Sequence[Part] = ("no_requests", "compile")
@@ -42,11 +40,23 @@ _ITERATION: Mapping[BatchKind, str] = {
 }
 
 
-def host_time_ps(row: Row) -> int:
-    """How long a device waits for the server's own work, in all iterations of a kind (a row of the report's
-    `iterations`)."""
-    by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
-    return int(row["count"] * sum(by_part.get(part, 0) for part in ITS_WORK))
+def serial_time_ps(row: Row) -> int:
+    """How long a device waits in an iteration of a kind (a row of the report's `iterations`) for what a server that
+    schedules ahead does while it works."""
+    return _by_activity(row["bubble_by_part_ps"]).total()
+
+
+def _by_activity(by_part: Mapping[Part, int]) -> Counter[str]:
+    """Times by what devices wait for, without what says nothing about scheduling."""
+    times: Counter[str] = Counter()
+    for part, activity in _WAITED_FOR.items():
+        times[activity] += by_part.get(part, 0)
+    return times
+
+
+def longest_activity(row: Row) -> str:
+    """What a device waits for longest in an iteration."""
+    return _by_activity(row["bubble_by_part_ps"]).most_common(1)[0][0]
 
 
 def own_work_ps(row: Row) -> int:
@@ -61,8 +71,15 @@ def own_work_ps(row: Row) -> int:
 
 
 def main_kind(rows: Sequence[AnyRow]) -> AnyRow:
-    """The kind of iterations in which devices wait longest for the server's own work."""
-    return max(rows, key=host_time_ps)
+    """The most frequent kind of iterations among those in which devices wait longest for the server's own work: for at
+    least half of what they wait in any kind."""
+
+    def waits_ps(row: AnyRow) -> int:
+        by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
+        return int(row["count"] * sum(by_part.get(part, 0) for part in ITS_WORK))
+
+    longest_ps = max(map(waits_ps, rows))
+    return max((row for row in rows if 2 * waits_ps(row) >= longest_ps), key=lambda row: row["count"])
 
 
 def degree_of(longest_ps: int, all_ps: int) -> str:
@@ -72,11 +89,10 @@ def degree_of(longest_ps: int, all_ps: int) -> str:
 
 def serial_text(waits: str, row: Row) -> str:
     """`the device waits in 5.3 of 8.8 ms of a decode iteration, mostly for scheduling`."""
-    by_part: Mapping[Part, int] = row["bubble_by_part_ps"]
-    apart_ps = sum(by_part.get(part, 0) for part in _APART)
-    waits_ps = row["bubble_ps"] - apart_ps
-    longest = max(_WAITED_FOR, key=lambda part: by_part.get(part, 0))
-    degree = degree_of(by_part.get(longest, 0), waits_ps)
-    time = part_text(waits_ps, row["wall_ps"]["mean"] - apart_ps)
+    times = _by_activity(row["bubble_by_part_ps"])
+    longest, longest_ps = times.most_common(1)[0]
+    apart_ps = sum(row["bubble_by_part_ps"].get(part, 0) for part in _APART)
+    time = part_text(times.total(), row["wall_ps"]["mean"] - apart_ps)
     bucket = f" in bucket {row['bucket']}" if row["bucket"] is not None else ""
-    return f"{waits} in {time} of {_ITERATION[row['kind']]}{bucket}, {degree} for {_WAITED_FOR[longest]}"
+    degree = degree_of(longest_ps, times.total())
+    return f"{waits} in {time} of {_ITERATION[row['kind']]}{bucket}, {degree} for {longest}"
