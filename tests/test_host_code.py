@@ -33,7 +33,7 @@ def test_the_function_of_the_script_is_named_with_its_place() -> None:
     (code,) = finding.code
     assert (code.name, code.frame.place, code.count) == ("augment", "train.py:12", 5)
     assert code.own_ps == 5 * 500 * US
-    assert "augment (train.py:12) takes " in finding.detail
+    assert "augment (train.py:12) has " in finding.detail
     # A larger batch would not help: the script's code often grows with it.
     assert finding.advice == (
         "Make augment (train.py:12) faster, or run it in another thread or process while the device works."
@@ -61,7 +61,7 @@ def test_a_steps_own_time_outside_its_phases_is_no_building() -> None:
         tpu.on_main("forward", i * STEP + 500, 40)
     found = findings(tpu.trace())
     assert found["host_code"].title == "The device waits for code outside the step's phases"
-    assert "Training_Step outside its phases takes " in found["host_code"].detail
+    assert "Training_Step outside its phases has " in found["host_code"].detail
     assert "builds" not in found["host_code"].detail
 
 

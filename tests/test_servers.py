@@ -88,6 +88,11 @@ def test_servers_and_rollouts_need_what_they_read(names: set[str], needs: bool) 
     assert needs_its_reads(capture(thread("python", *events))) == needs
 
 
+def test_a_server_is_not_told_to_annotate_training_steps(shared_traces: Path) -> None:
+    ids = {row["id"] for row in report_of(shared_traces / "serving/sync")["diagnostics"]}
+    assert "no_steps" not in ids
+
+
 def test_the_first_screen_of_a_server_has_the_parts_of_its_iteration(shared_traces: Path) -> None:
     report = report_of(shared_traces / "serving/sched_sync")
     table = needed_table(report, one_step(report))

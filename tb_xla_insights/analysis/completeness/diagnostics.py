@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.completeness.unknown_names import describe_unknown
 from tb_xla_insights.analysis.completeness.unrecorded_devices import devices_without_work
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
+from tb_xla_insights.analysis.host.servers import is_server
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches, launches_single_operations
 from tb_xla_insights.analysis.launches.step_sources import annotated_times, find_unrecorded_work
@@ -80,7 +81,8 @@ def diagnose(trace: Trace) -> Iterator[Diagnostic]:
         yield Diagnostic("device_without_work", "warning", text, variant="")
     yield from _device_record_diagnostics(trace)
     steps = find_steps(trace)
-    if not steps or steps[0].source != "annotation":
+    has_annotations = steps and (steps[0].source == "annotation" or is_server(trace))
+    if not has_annotations:
         advice = f"{WORDS[framework].step}."
         if steps:
             missing = (

@@ -158,8 +158,8 @@ def _phrases(dominant_class: str, code: Sequence[ScriptCode], places: Sequence[_
 def _places_sentence(
     facts: Facts, code: Sequence[ScriptCode], places: Sequence[_Place], frequency: Frequency | None
 ) -> list[Sentence]:
-    """`augment (train.py:12) takes 11.2 ms a step, mostly in roll; step (train.py:40) 0.11 ms`: functions, else
-    annotations, without those that have little of the time; none if all have little."""
+    """`augment (train.py:12) has 11.2 ms a step of it, mostly in roll; step (train.py:40) 0.11 ms`: functions, else
+    annotations, without those that have little of the idle time before; none if all have little."""
     named = [(row.place, row.own_ps) for row in code] or [(str(place), place.own_ps) for place in places]
     min_ps = MAX_GAIN_SPREAD * sum(ps for _, ps in named)
     named = [(name, ps) for name, ps in named[:_MAX_PLACES] if ps >= min_ps]
@@ -170,7 +170,7 @@ def _places_sentence(
     callee = code[0].callee if code else None
     mostly = f", mostly in {callee.name}" if callee and callee.name != code[0].name else ""
     parts = [f"{name} {text}" for (name, _), text in zip(named[1:], texts[1:], strict=True)]
-    text = "; ".join([f"{named[0][0]} takes {texts[0]}{unit}{mostly}", *parts])
+    text = "; ".join([f"{named[0][0]} has {texts[0]}{unit} of it{mostly}", *parts])
     return [Sentence(text, begins_with_name=True)]
 
 
