@@ -86,6 +86,14 @@ def kind_note(row: Row, scheduling: Row | None) -> str:
     return f"waits {rounded_share(waits)}; {hides}{empty}"
 
 
+def ahead_text(report: Row) -> str:
+    """`The server schedules 1 iteration ahead.` Empty for all others."""
+    scheduling = report["iterations"] and report["iterations"]["scheduling"]
+    if not scheduling or scheduling["kind"] != "ahead":
+        return ""
+    return f"The server schedules {plural(scheduling['ahead_by'], 'iteration')} ahead."
+
+
 def while_serving(report: Row) -> str:
     """How much the devices work while a server has requests; empty if it always has some."""
     time, idle_ps = device_time(report), no_requests_ps(report)

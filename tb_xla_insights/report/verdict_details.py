@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.frameworks import WORDS
 from tb_xla_insights.report.figures import lacks_runs
 from tb_xla_insights.report.finding_text import change_after_mistakes, mean_steps_per_host, step_change
 from tb_xla_insights.report.headline import device_sentence, main_host_time, why_host_unknown
-from tb_xla_insights.report.iterations_text import while_serving
+from tb_xla_insights.report.iterations_text import ahead_text, while_serving
 from tb_xla_insights.report.outside_text import is_the_story, outside_details
 from tb_xla_insights.report.verdict_findings import (
     NamedFindings,
@@ -31,6 +31,7 @@ def details(report: Row, named: NamedFindings, headline: str) -> str:
         return _without_devices(report)
     sentences = [
         while_serving(report),
+        ahead_text(report),
         f"Fix first: {named.fix['brief']}{_fix_effect(named.fix, report)}." if named.fix else "",
         *(
             f"{_pace_subject(pace, report, named, headline)}{_pace_effect(pace, report, named)}."
