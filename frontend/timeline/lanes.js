@@ -107,22 +107,29 @@ export function createLanes(model, on) {
       shiftText: (/** @type {string} */ row) =>
         align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '',
     };
-    // Without a selection, the row of many steps takes the free height, or devices open one by one as far as it allows.
-    // A selection, whose panel takes some of the height, leaves both, so that nothing moves below the pointer.
+    // Without a selection, the row of many steps takes the free height, and devices, then threads, open one by one as
+    // far as it allows. A selection, whose panel takes some of the height, leaves both, so that nothing moves below the
+    // pointer.
     const steps = rows.find(({ kind }) => kind === 'steps')?.id ?? '';
     const hasManySteps = Boolean(on.slices()?.rows.get(steps)?.[0]?.parts) && !lanes.grouped;
     const room = on.height(Infinity) - TOP_PX;
     const roomKey = [
       room, rows.length, palette.fontScale, foldsText(open), chosen.devices, hasManySteps, [...hiddenRows],
+      [...pinnedRows],
     ].join();
     if ((!selection && roomKey !== filledKey) || hasManySteps !== Boolean(stepsPx)) {
       filledKey = roomKey;
       unfolded = [];
       const free = room - layoutRows(rows, options).height;
       stepsPx = hasManySteps ? clamp(free, STEPS_PX.min, STEPS_PX.max) : undefined;
+      const filled = (/** @type {string[]} */ ...more) =>
+        layoutRows(rows, { ...options, stepsPx, unfolded: [...unfolded, ...more] });
       for (const id of chosen.devices) {
-        if (layoutRows(rows, { ...options, stepsPx, unfolded: [...unfolded, id] }).height > room) break;
+        if (filled(id).height > room) break;
         unfolded.push(id);
+      }
+      for (const { row, fold } of filled().lanes) {
+        if (fold && !fold.open && row.kind === 'thread' && filled(fold.id).height <= room) unfolded.push(fold.id);
       }
     }
     layout = layoutRows(rows, { ...options, stepsPx, unfolded });

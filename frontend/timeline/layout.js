@@ -44,7 +44,8 @@ import { devicesOf, layoutGroups, firstActive } from './host-groups.js';
  * @property {string[]} [lastHosts] names of the hosts at the bottom
  * @property {Map<string, string>} [shortNames] by the hosts' names
  * @property {Map<string, string>} [rankLabels] labels beside the hosts' names
- * @property {string[]} [unfolded] ids of devices of a single host that are open unless they were folded
+ * @property {string[]} [unfolded] ids of threads, and of devices of a single host, that are open unless folded by the
+ *   user
  * @property {string|null} [focusDevice] the device whose gaps were last selected or scrolled into view
  */
 
@@ -111,7 +112,9 @@ const ROW_LABELS = { steps: 'Steps', annotations: 'Annotations', classes: 'Host,
  * Stacks lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, requiredDepths, fontScale, severalHosts, compact, stepsPx, tightPx = 0 }) {
+function createStack({
+  open, requiredDepths, fontScale, severalHosts, compact, stepsPx, tightPx = 0, unfolded = [],
+}) {
   /** @type {Lane[]} */
   const lanes = [];
   const openDepths = severalHosts ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
@@ -148,7 +151,7 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, s
           : Math.min(2, maxDepths);
     const canFold = depths > closedDepths;
     const shownDepths =
-      !canFold || (open.get(row.id) ?? depths <= maxDepths)
+      !canFold || (open.get(row.id) ?? (depths <= maxDepths || unfolded.includes(row.id)))
         ? depths
         : Math.min(depths, Math.max(closedDepths, (requiredDepths.get(row.id) ?? 0) + 1));
     const { lane: height, between, after } = HEIGHTS[row.kind] ?? DEFAULT_HEIGHTS;
@@ -182,7 +185,7 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, s
       }
       if (!folded.length) return;
       const id = `more.${rows[0].host}`;
-      const fold = { id, open: open.get(id) ?? false };
+      const fold = { id, open: open.get(id) ?? unfolded.includes(id) };
       add(
         { id, kind: 'more', row: folded[0], rows: folded, depth: 0, label: plural(folded.length, 'more thread'), fold },
         FOLDED_PX,
@@ -239,7 +242,7 @@ function createStack({ open, requiredDepths, fontScale, severalHosts, compact, s
 export function layoutRows(rows, options) {
   const { hosts, devices, open, requiredDepths, allDevices, shiftText, severalHosts, focusDevice, unfolded = [] } =
     options;
-  const { hiddenRows = new Set(), pinnedRows = new Set() } = options;
+  const { hiddenRows = new Set(), pinnedRows = new Set(), shortNames = new Map() } = options;
   const isPinned = (/** @type {string} */ id) => pinnedRows.has(id);
   const stack = createStack(options);
   // A row of the selection is not hidden.
@@ -248,29 +251,39 @@ export function layoutRows(rows, options) {
       (row.device ? devices.includes(row.device) : hosts.includes(row.host)) &&
       (!hiddenRows.has(arrangedId(row)) || requiredDepths.has(row.id)),
   );
+  const ids = devicesOf(visible);
+  const active = focusDevice && ids.includes(focusDevice) ? focusDevice : firstActive(ids, allDevices);
+  /** Adds the rows of a device. @param {string} id @param {string} [host] what its label begins with */
+  const addDevice = (id, host) => {
+    const deviceRows = visible.filter((row) => row.device === id);
+    const device = allDevices.find((candidate) => candidate.id === id);
+    const isOpen = open.get(id) ?? (id === active || unfolded.includes(id) || Boolean(host));
+    const isNeeded = deviceRows.some((row) => requiredDepths.has(row.id));
+    const head = {
+      label: `${host ?? ''}${device?.name ?? id}`,
+      right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
+      fold: { id, open: isOpen || isNeeded },
+    };
+    if (head.fold.open) stack.addDevice(deviceRows, head);
+    else stack.addFolded(id, deviceRows, head);
+  };
   if (severalHosts) {
-    layoutGroups(stack, visible, options);
+    const pinned = visible.filter((row) => isPinned(arrangedId(row)));
+    const hostOf = (/** @type {Row} */ { host }) => `${shortNames.get(host) ?? host}: `;
+    devicesOf(pinned).forEach((id) => {
+      const row = pinned.find(({ device }) => device === id);
+      addDevice(id, row && hostOf(row));
+    });
+    pinned.filter(({ device }) => !device).forEach((row) => stack.addRow(row, { label: hostOf(row) + row.label }));
+    if (pinned.length) stack.endBlock();
+    layoutGroups(stack, visible.filter((row) => !pinned.includes(row)), options);
     return stack;
   }
   const [threads, host] = [true, false].map((isThread) =>
     visible.filter(({ device, kind }) => !device && (kind === 'thread') === isThread),
   );
   stack.addHost(host, ({ kind }) => ({ rule: kind === 'classes' }));
-  const ids = devicesOf(visible);
-  const active = focusDevice && ids.includes(focusDevice) ? focusDevice : firstActive(ids, allDevices);
-  [...ids.filter(isPinned), ...ids.filter((id) => !isPinned(id))].forEach((id) => {
-    const deviceRows = visible.filter((row) => row.device === id);
-    const device = allDevices.find((candidate) => candidate.id === id);
-    const isOpen = open.get(id) ?? (id === active || unfolded.includes(id));
-    const isNeeded = deviceRows.some((row) => requiredDepths.has(row.id));
-    const head = {
-      label: device?.name ?? id,
-      right: shiftText(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
-      fold: { id, open: isOpen || isNeeded },
-    };
-    if (head.fold.open) stack.addDevice(deviceRows, head);
-    else stack.addFolded(id, deviceRows, head);
-  });
+  [...ids.filter(isPinned), ...ids.filter((id) => !isPinned(id))].forEach((id) => addDevice(id));
   threads.filter(({ id }) => isPinned(id)).forEach((row) => stack.addRow(row, { label: row.label }));
   if (threads.length && stack.lanes.length) stack.endBlock();
   stack.addHost(threads.filter(({ id }) => !isPinned(id)), () => ({}));

@@ -103,7 +103,9 @@ export function paint(
   const isVisible = (/** @type {import('./waits.js').Bar} */ { lane }) => lanes.includes(lane);
   box(palette.surface, 0, 0, width, height);
   for (const { ps } of ticks) box(palette.line, Math.round(scale.x(ps)), RULER_PX, 1, height);
-  const block = scene.lanes.find(({ row, y }) => y < scene.fixed && (row.kind === 'classes' || row.device));
+  const block = scene.lanes.find(
+    ({ row, y }) => y < scene.fixed && (row.device || row.kind === 'classes' || row.kind === 'thread'),
+  );
   if (block) {
     const [from, to] = [laneTop(scene, block) - 4, top + scene.fixed];
     box(palette.surface2, 0, from, width, to - from);
@@ -185,13 +187,14 @@ export function paint(
       return;
     }
     const waitsOnLane = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
-    let lastPixel = -Infinity;
+    /** The pixel of the last slice narrower than one, and that slice's width. */
+    let narrow = [-Infinity, 0];
     eachSlice(columns, scale, (i, x, w) => {
-      // Slices narrower than a pixel fill it, so one per pixel is drawn.
+      // Slices narrower than a pixel fill it, so only wider ones are drawn over one in the same pixel.
       if (
         !columns ||
         !slices ||
-        (w < 1 && Math.floor(x) === lastPixel) ||
+        (w < 1 && Math.round(x) === narrow[0] && w <= narrow[1]) ||
         (!isFirstPass && (columns.name[i] !== onlyName || columns.count[i] > 1))
       ) {
         return;
@@ -199,12 +202,14 @@ export function paint(
       const look = lookOf(palette, tones, lane, i, slices);
       const tone = filtered(look.tone, look.key);
       if (!tone) return;
-      if (w < 1) lastPixel = Math.floor(x);
+      if (w < 1) narrow = [Math.round(x), w];
       if (columns.count[i] > 1 || w < MIN_EDGES_PX) {
         // Areas in the tones of outlined slices would hardly be visible.
         const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
+        // Beside areas, one that covers a part of a pixel is as high as its share too.
+        const whole = columns.buckets ? Math.min(1, w) : 1;
         eachCover(columns, i, scale, (from, to, share) =>
-          drawArea(fill, scale.x(from), scale.x(to), y, lane.h, share),
+          drawArea(fill, scale.x(from), scale.x(to), y, lane.h, whole * share),
         );
       } else {
         const space = textSpace(waitsOnLane, x, w);

@@ -35,8 +35,8 @@ export function createRowActions(model, lanes, nameOf, announce) {
   const isArranged = (lane) =>
     Boolean(lane && (lane.kind === 'slices' || (lane.kind === 'device' && !lane.id.endsWith('.rest'))));
 
-  /** Whether a row can be pinned: a thread, or a device of a single host. @param {Lane} lane */
-  const canPin = ({ row }) => !lanes().grouped && Boolean(row.device || row.kind === 'thread');
+  /** Whether a row can be pinned: a thread or a device. @param {Lane} lane */
+  const canPin = ({ row }) => Boolean(row.device || row.kind === 'thread');
 
   /** @param {'hiddenRows'|'pinnedRows'} key @param {Lane|null|undefined} lane */
   function toggle(key, lane) {

@@ -54,6 +54,15 @@ const labels = (lanes) => lanes.map(({ label }) => label);
 const FIRST = ['w-0', 'Annotations', 'Host, by class', 'TPU:0', 'ops', 'TPU:1, 2', 't0'];
 const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
 
+test('pinned rows of any host are above all groups, with the name of their host', () => {
+  const options = { pinnedRows: new Set(['h2.t0', 'w-1/TPU:1']), shortNames: new Map([['w-2', '2']]) };
+  const { lanes, blockEnd } = layoutRows(HOSTS.flatMap((_, host) => rowsOf(host)), { ...OPTIONS, ...options });
+  assert.deepEqual(labels(lanes), [
+    'w-1: TPU:1', 'ops', '2: t0', ...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', ...OTHER('w-2'),
+  ]);
+  assert.ok(lanes[2].y < blockEnd && blockEnd <= lanes[3].y);
+});
+
 test('each host has a head, rows and devices; only those of the first host are complete', () => {
   assert.deepEqual(labels(layOut()), [...FIRST, ...OTHER('w-1'), ...OTHER('w-2')]);
 });

@@ -86,6 +86,16 @@ test('pinned rows follow the devices, hidden ones are left out unless they are s
   ]);
 });
 
+test('threads with room are open unless the user folded them', () => {
+  const deep = ROWS.map((each) => (each.id === 'h0.t0' ? { ...each, lanes: 6 } : each));
+  assert.ok(!ids(layOut({}, deep)).includes('h0.t0/4'));
+  const unfolded = ids(layOut({ unfolded: ['h0.t0', 'more.vm'] }, deep));
+  assert.deepEqual(unfolded.filter((id) => id.startsWith('h0.t0/')).length, 6);
+  assert.equal(unfolded[unfolded.indexOf('more.vm') + 1], 'h0.t2/0');
+  const open = new Map([['h0.t0', false], ['more.vm', false]]);
+  assert.deepEqual(ids(layOut({ unfolded: ['h0.t0', 'more.vm'], open }, deep)), ids(layOut({}, deep)));
+});
+
 test('lanes have the height of their kind and do not overlap', () => {
   const { lanes, height } = layOut();
   const heights = Object.fromEntries(lanes.map(({ id, h }) => [id, h]));
