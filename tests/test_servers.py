@@ -104,7 +104,7 @@ def test_the_first_screen_of_a_server_has_the_parts_of_its_iteration(shared_trac
         assert sum(cells) == pytest.approx(float(document["last"][column]))
 
 
-@pytest.mark.parametrize("name", ["async", "sched_async"])
+@pytest.mark.parametrize("name", ["async", "sched_async", "sglang_overlap"])
 def test_a_server_that_is_ahead_reads_without_delay(name: str, shared_traces: Path) -> None:
     report = report_of(shared_traces / "serving" / name)
     assert report["verdict"]["details"].startswith("The server schedules 1 iteration ahead. ")

@@ -3146,7 +3146,7 @@ export interface Saving {
 
 /** How far a server schedules ahead of the device. */
 export interface Scheduling {
-  /** `sync`: nothing is in flight at the start of nine in ten iterations; `ahead`: of at most one in ten. */
+  /** `sync`: nothing is in flight at the start of nine in ten iterations; `ahead`: of at most one in four. */
   kind: SchedulingKind;
   /** The usual number of iterations in flight at the start of one; `null` if `sync`. */
   ahead_by: number | null;

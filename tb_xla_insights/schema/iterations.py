@@ -42,7 +42,7 @@ class Scheduling(TypedDict):
     """How far a server schedules ahead of the device."""
 
     kind: SchedulingKind
-    """`sync`: nothing is in flight at the start of nine in ten iterations; `ahead`: of at most one in ten."""
+    """`sync`: nothing is in flight at the start of nine in ten iterations; `ahead`: of at most one in four."""
     ahead_by: int | None
     """The usual number of iterations in flight at the start of one; `null` if `sync`."""
     share: float

@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.findings.host_phases import compiled_phases
 from tb_xla_insights.analysis.frameworks import UNSHOWN_HOST, unshown_clause
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.script_frames import ScriptCode, code_within
+from tb_xla_insights.analysis.host.servers import engine_line
 from tb_xla_insights.analysis.host.templates import spoken_name
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import Fix
@@ -47,6 +48,8 @@ def host_code(facts: Facts) -> Finding | None:
     taken_before = [*ledger.taken_times]
     blocking_calls = _blocking_calls(trace)
     by_class = {name: ledger.take((name,)) for name in ("python", "unrecorded")}
+    if engine_line(trace) is not None:  # the thread that launches waits for one that the capture shows
+        by_class["unrecorded"][:] = 0
     by_class["wait"] = ledger.take_within(("wait",), blocking_calls)
     costs = {name: int(class_taken_ps.sum()) for name, class_taken_ps in by_class.items()}
     if not (cost := sum(costs.values())):

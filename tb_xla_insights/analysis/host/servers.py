@@ -44,6 +44,13 @@ def is_server(trace: Trace) -> bool:
     return bool(len(iteration_marks(trace)))
 
 
+@memoised
+def engine_line(trace: Trace) -> int | None:
+    """The thread of a server's loop, if another one launches for it; None for all others."""
+    line = int(trace.lines_of(iteration_marks(trace)[:1])[0]) if is_server(trace) else None
+    return None if line in trace.lines_with("driving") else line
+
+
 _ROLLOUTS = {"sampler", "trainer"}, {"inference", "train"}
 """Names that together show reinforcement learning, in Tunix and in MaxText."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.host.servers import iteration_marks
+from tb_xla_insights.analysis.host.servers import engine_line
 from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.iterations.sending import many_sends
 from tb_xla_insights.analysis.memo import memoised
@@ -123,9 +123,8 @@ def _of_part(part: Part, times: Intervals) -> Segments:
 def _engine_segments(trace: Trace) -> Segments:
     """The host's class at every instant as its engine's thread shows it: another thread may launch for it, and then
     decides while that thread waits."""
-    segments = host_class_segments(trace)
-    line = int(trace.lines_of(iteration_marks(trace)[:1])[0])
-    if line in trace.lines_with("driving"):
+    segments, line = host_class_segments(trace), engine_line(trace)
+    if line is None:
         return segments
     engine = thread_segments(trace, line, with_unclassified=False)
     waits = np.isin(engine.class_index, (WAIT, FROM_DEVICE))
