@@ -7,10 +7,6 @@ from browser.conftest import session_named
 from browser.driver import Xi
 from playwright.sync_api import Download, Page, Route, expect
 
-VIEWS = [
-    "overview", "timeline", "gaps", "executions", "propagation", "compiles", "hosts", "device", "compare",
-]  # fmt: skip
-"""Each view requests the route of its name."""
 FAULT = "data/x: ValueError, a bug in the plugin; see TensorBoard's output"
 MESSAGES = "main, [data-testid=diagnostics]"
 """Where errors are shown: in the view, or in the lines above the timeline, which remains visible."""
@@ -101,7 +97,8 @@ def test_a_piece_of_a_chain_whose_event_cannot_be_read_is_not_called_unrecorded(
     assert_page_caught(complaints)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+# One function sends the requests of all views and finds that a session was read again.
+@pytest.mark.parametrize("view", ["overview", "timeline", "hosts", "compare"])
 def test_a_session_that_was_read_again_is_opened_again(
     xi: Xi, page: Page, complaints: list[str], view: str
 ) -> None:
