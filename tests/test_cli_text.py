@@ -244,7 +244,14 @@ def test_slashes_in_names_divide_no_annotation() -> None:
 def test_tables_that_leave_rows_out_say_so() -> None:
     document = report("torch_xla_early_item")
     [program, *_] = document["programs"]
-    collective = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
+    collective = {
+        "op": "all-reduce.1",
+        "kind": "all-reduce",
+        "count": 1,
+        "duration_ps": 5,
+        "exposed_ps": 5,
+        "exposed_in_steps_ps": 0,
+    }
     [pattern, *_] = document["gaps"]["patterns"]
     [phases, *_] = (row for row in document["propagation"]["programs"] if row["phases"])
 

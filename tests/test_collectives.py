@@ -6,15 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from captures import Core, capture, real_trace
+from captures import Core, capture, real_trace, session
 from hypothesis import given
 from hypothesis import strategies as st
+from launching import US, Tpu
 from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
 from tb_xla_insights.analysis.delays.collectives import collectives_report, find_collectives
 from tb_xla_insights.analysis.opcodes import collective_kind
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.one_step import one_step
 from tb_xla_insights.trace.model import Trace
 
 
@@ -60,6 +63,7 @@ def test_on_a_cpu_the_opcode_identifies_a_collective(tmp_path: Path) -> None:
     [row] = collectives_report(trace)
     assert row == {
         "op": "psum_invariant.7", "kind": "all-reduce", "count": 1, "duration_ps": 30, "exposed_ps": 30,
+        "exposed_in_steps_ps": 0,
     }  # fmt: skip
 
 
@@ -80,7 +84,10 @@ def test_collectives_of_real_captures_of_jax(
 def test_the_category_identifies_a_collective() -> None:
     trace = capture(Core([("fusion.9", 0, 10, {"hlo_category": "all-reduce fusion"}), ("dot", 10, 5)]))
     [row] = collectives_report(trace)
-    assert row == {"op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10}
+    assert row == {
+        "op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10,
+        "exposed_in_steps_ps": 0,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("stats", [{"hlo_category": "host send-done"}, {"tf_op": "jit(f)/io_callback:"}])
@@ -120,8 +127,28 @@ def test_rows_add_up_over_devices_and_have_own_times() -> None:
     # The loop's own time does not hide a collective, as it excludes the ops inside the loop.
     assert rows["all-gather.1"] == {
         "op": "all-gather.1", "kind": "all-gather", "count": 2, "duration_ps": 20, "exposed_ps": 20,
+        "exposed_in_steps_ps": 0,
     }  # fmt: skip
     assert list(rows) == ["all-gather.1", "all-reduce.1"]
+
+
+def test_a_collective_before_the_steps_is_in_no_step() -> None:
+    """A warm-up exchanges for 40 us, each of three steps for 5 us, of which the step's own document has the mean."""
+    tpu = Tpu()
+    tpu.launch(1, (5, 5), (10, 40), program="warm_up(1)", op="all-reduce.1")
+    for number in range(3):
+        at = 100 + 100 * number
+        tpu.step(at, 100, number)
+        tpu.launch(at + 1, (at + 5, 5), (at + 20, 30))
+        tpu.launch(at + 50, (at + 55, 5), (at + 70, 5), program="exchange(8)", op="all-reduce.2")
+    trace = tpu.trace()
+    rows = {row["op"]: (row["exposed_ps"], row["exposed_in_steps_ps"]) for row in collectives_report(trace)}
+    assert rows == {"all-reduce.1": (40 * US, 0), "all-reduce.2": (15 * US, 15 * US)}
+    step = one_step(session_report(session(trace)))
+    assert step is not None
+    assert {part["label"]: part["ps"] for part in step["parts"] if part["kind"] == "collective"} == {
+        "all-reduce": 5 * US
+    }
 
 
 def test_waiting_for_a_copy_hides_nothing() -> None:

@@ -261,7 +261,14 @@ def test_graph_breaks_without_a_place_or_a_reason() -> None:
 
 
 def test_a_table_that_leaves_rows_out_says_so() -> None:
-    row = {"op": "all-reduce.1", "kind": "all-reduce", "count": 1, "duration_ps": 5, "exposed_ps": 5}
+    row = {
+        "op": "all-reduce.1",
+        "kind": "all-reduce",
+        "count": 1,
+        "duration_ps": 5,
+        "exposed_ps": 5,
+        "exposed_in_steps_ps": 0,
+    }
     texts = [card_of(device_time.collectives, {"collectives": [row] * count}) for count in (200, 345)]
     assert ["; the 200 longest" in text for text in texts] == [False, True]
 

@@ -190,7 +190,7 @@ export function iterationsView(app) {
 
   function inOrderTable() {
     const unit = unitFor(maximum(iterations.map(({ wall_ps }) => wall_ps), 0));
-    const { device_ps, bubble_ps } = TABLES.iterations;
+    const { kind, device_ps, bubble_ps } = TABLES.iterations;
     const start = startColumn('start_ps');
     return sortableTable({
       label: 'Iterations in order',
@@ -200,7 +200,7 @@ export function iterationsView(app) {
       columns: [
         { ...start, cell: (/** @type {Iteration} */ item) => link(start.cell(item), () => show(item)) },
         textColumn('Name', 'name', { cell: ({ name }) => h('code', null, name) }),
-        textColumn('Kind', kindOf),
+        definedColumn(kind, { field: kindOf }),
         ...(hasHosts ? [textColumn('Host', (/** @type {Iteration} */ { host }) => host)] : []),
         timeColumn('Duration', unit, 'wall_ps'),
         definedColumn(device_ps, { timeUnit: unit }),

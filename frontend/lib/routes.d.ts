@@ -360,6 +360,8 @@ export interface CollectiveSum {
   kind?: string;
   /** The part of the time in which nothing else runs on the device. */
   exposed_ps: number;
+  /** The same of the events that begin in whole steps; 0 without steps. */
+  exposed_in_steps_ps: number;
 }
 
 /** Sums over collectives. */

@@ -163,7 +163,9 @@ def _waits_table(report: Row, step: OneStep) -> NeededTable:
     groups = {
         "wait": [(row["op"], row["duration_ps"]) for row in stalls],
         "collective": [
-            (row["op"], row["exposed_ps"]) for row in report["collectives"] if row["op"] not in waiting_ops
+            (row["op"], row["exposed_in_steps_ps"] if report["steps"] else row["exposed_ps"])
+            for row in report["collectives"]
+            if row["op"] not in waiting_ops
         ],
     }
     times = Counter[str]()

@@ -51,7 +51,7 @@ def one_step(report: Row) -> OneStep | None:
 
     The parts of the mean step are those of `step_idle`: means per step and core. Idle time is divided by class of the
     host's time, and the time of ops that only wait by what they wait for. Of the work, the time that waits for late
-    hosts and that of exposed collectives are those of the devices' spans, scaled to the work of the mean step. Time
+    hosts is that of the devices' spans, scaled to the work of the mean step. Time
     between the annotations of two steps is part of the first of these.
 
     The usual step is that of `mistakes`. A replayed mean step that is longer than the recorded one has the rest in the
@@ -126,26 +126,38 @@ def _parts_of_mean_step(report: Row) -> dict[_Key, int]:
     if work_ps is None:
         return {}
     busy_ps, stall_ps = (sum(device[key] for device in devices) for key in ("busy_ps", "stall_ps"))
-    stalls, collectives = merge_stalls(devices), report["collectives"]
-    exchanging_ops = {row["op"] for row in collectives}
-    async_ps = sum(row["duration_ps"] for row in stalls if row["op"] in exchanging_ops)
+    stalls = merge_stalls(devices)
     late_ps = sum(row["cost_ps"] for row in report["findings"] if row["id"] == "straggler")
+    exposed = {_Key("collective", kind): ps for kind, ps in _exposed_in_step(report, stalls).items()}
     # Waits for late hosts lie in the ops that only wait, and else in collectives.
-    exposed_ps = sum(row["exposed_ps"] for row in collectives) - async_ps - max(0, late_ps - stall_ps)
-    late_ps, exposed_ps = (
-        min(work_ps, work_ps * max(0, ps) // busy_ps) if busy_ps else 0 for ps in (late_ps, exposed_ps)
-    )
+    late_in_exchanges_ps = work_ps * max(0, late_ps - stall_ps) // busy_ps if busy_ps else 0
+    late_ps = min(work_ps, work_ps * max(0, late_ps) // busy_ps) if busy_ps else 0
     waits_ps = min(work_ps, max(step_idle["stall_ps"], late_ps)) - late_ps
     waits = _with_sum(_sums("wait", ((_awaited(row), row["duration_ps"]) for row in stalls)), waits_ps)
-    exchanges = _with_sum(
-        _sums("collective", ((row["kind"], row["exposed_ps"]) for row in collectives)),
-        min(work_ps - waits_ps - late_ps, exposed_ps),
-    )
+    exposed_ps = max(0, sum(exposed.values()) - late_in_exchanges_ps)
+    exchanges = _with_sum(exposed, min(work_ps - waits_ps - late_ps, exposed_ps))
     parts = {_COMPUTING: work_ps - late_ps - sum(waits.values()) - sum(exchanges.values())}
     parts |= exchanges | waits | {_late(report): late_ps}
     for name, ps, _ in idle_rows(step_idle):
         parts[_Key("idle", name) if name else _SHORT_GAPS] = ps
     return parts
+
+
+def _exposed_in_step(report: Row, stalls: Sequence[Row]) -> Counter[str]:
+    """The time of the mean step, per core, in which nothing hides a collective of each kind, without those that an op
+    only waits for (`stalls`)."""
+    step_idle, awaited_ops = report["step_idle"], {row["op"] for row in stalls}
+    steps_of_cores = sum(device["steps"] for device in step_idle["devices"])
+    key, divisor = (
+        ("exposed_in_steps_ps", steps_of_cores)
+        if steps_of_cores
+        else ("exposed_ps", len(step_idle["devices"]))
+    )
+    times: Counter[str] = Counter()
+    for row in report["collectives"]:
+        if row["op"] not in awaited_ops:
+            times[row["kind"]] += row[key]
+    return Counter({kind: ps // divisor for kind, ps in times.items()})
 
 
 def _awaited(stall: Row) -> str:

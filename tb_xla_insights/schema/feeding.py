@@ -103,6 +103,8 @@ class Collective(TypedDict):
     """Their own time."""
     exposed_ps: Annotated[int, total, Head("Exposed")]
     """The part of it in which nothing else runs on the device."""
+    exposed_in_steps_ps: Annotated[int, total]
+    """The same of the events that begin in whole steps; 0 without steps."""
 
 
 _host_mean = whole_mean(lambda _: 1)

@@ -292,6 +292,8 @@ class CollectiveSum(OpSum):
     """Kind of the collective."""
     exposed_ps: int
     """The part of the time in which nothing else runs on the device."""
+    exposed_in_steps_ps: int
+    """The same of the events that begin in whole steps; 0 without steps."""
 
 
 class Overview(PartialAnswer):

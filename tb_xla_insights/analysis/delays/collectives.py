@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.delays.callbacks import find_callbacks
+from tb_xla_insights.analysis.launches.step_times import step_times
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.opcodes import (
     COLLECTIVE_KINDS,
@@ -146,17 +147,34 @@ def collectives_report(trace: Trace) -> list[Collective]:
         names = device.ops.name[collectives.op]
         row_of_op = names.astype(np.int64) * len(COLLECTIVE_KINDS) + collectives.kind
         row_keys, row, counts = np.unique(row_of_op, return_inverse=True, return_counts=True)
-        times = np.zeros((2, len(row_keys)), np.int64)
+        times = np.zeros((3, len(row_keys)), np.int64)
         np.add.at(times[0], row, collectives.duration_ps)
         np.add.at(times[1], row, collectives.exposed_ps)
+        in_steps = _is_in_steps(trace, device.ops.start_ps[collectives.op])
+        np.add.at(times[2], row[in_steps], collectives.exposed_ps[in_steps])
         for row_key, *row_sums in zip(row_keys.tolist(), counts.tolist(), *times.tolist(), strict=True):
             name, kind = divmod(row_key, len(COLLECTIVE_KINDS))
             total = sums.setdefault(
-                (instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]), [0, 0, 0]
+                (instruction_name(trace.strings[name]), COLLECTIVE_KINDS[kind]), [0, 0, 0, 0]
             )
             total[:] = map(sum, zip(total, row_sums, strict=True))
     rows: list[Collective] = [
-        {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
-        for (op, kind), (count, time, exposed) in sums.items()
+        {
+            "op": op,
+            "kind": kind,
+            "count": count,
+            "duration_ps": time,
+            "exposed_ps": exposed,
+            "exposed_in_steps_ps": in_steps,
+        }
+        for (op, kind), (count, time, exposed, in_steps) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"], row["kind"]))
+
+
+def _is_in_steps(trace: Trace, instants: Int64) -> NDArray[np.bool_]:
+    """Whether a whole step takes place at each of some instants."""
+    start, end = step_times(trace)
+    step = np.searchsorted(start, instants, "right") - 1
+    inside: NDArray[np.bool_] = (step >= 0) & (instants < np.append(end, 0)[step])
+    return inside
