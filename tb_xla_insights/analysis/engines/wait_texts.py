@@ -84,6 +84,8 @@ def advice_on_waits(
             return _OF_SLICES.get(cause, _OF_SLICES[None])
         case "interconnect", "late" | "peer":
             pass
+        case "interconnect", "dependent" if kinds != {"cpu"}:
+            return f"{_ADVICE[cause]} Or exchange less (bfloat16, sharding)."
         case "interconnect", _:
             return _advise_hiding(ops, kinds)
         case "other", _ if ops[0].startswith(("copy", "slice", "dynamic")):

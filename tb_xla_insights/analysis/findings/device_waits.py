@@ -37,6 +37,9 @@ from tb_xla_insights.text.english import Phrase, Sentence, join_words, sentences
 from tb_xla_insights.text.units import rounded_share, share
 from tb_xla_insights.trace.model import Trace
 
+_HIDEABLE: tuple[WaitCause, ...] = ("late", "order", "peer")
+"""Causes that show how a wait can be avoided; for all others, the work that would hide it may not be there."""
+
 _MIN_NAMED_SHARE = 0.25
 """The least share of the wait for an engine of an op that is named, if any op has it: a SparseCore's gather and scatter
 may have equal shares."""
@@ -81,7 +84,7 @@ def device_waits(facts: Facts) -> Finding | None:
         },
         longest_windows(waits.windows()),
         frequency,
-        Fix(device_ps=waits.of_runs),
+        Fix(device_ps=waits.of_runs, device_at_best=waits.cause not in _HIDEABLE),
         waits_for=Phrase(waits.name, waits.in_short),
     )
 

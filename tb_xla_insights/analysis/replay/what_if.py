@@ -53,12 +53,12 @@ class Fix:
     removed per run of Launches.runs; `earlier_ps`: how much sooner each of these is launched, by the same work of the
     host. Launches are indices into Launches.
 
-    Removed only at best: the device time of `repeated_launches`, a subset of `merged_launches`, because the launches
-    that they merge into compute the same again; the device time of `unknown_launches`, whose remaining time the capture
-    does not show; host time of `moved_classes`; the time of the driving thread in `own_launches`, whose programs it ran
-    itself and now only launches; and the delays with which the removed waits return after the runs' ends
-    (`return_delay_ps`). With `in_other_thread`, the removed work moves to one other thread, and at worst the steps wait
-    for it.
+    Removed only at best: `device_ps` with `device_at_best`, because nothing shows that it can be hidden; the device
+    time of `repeated_launches`, a subset of `merged_launches`, because the launches that they merge into compute the
+    same again; the device time of `unknown_launches`, whose remaining time the capture does not show; host time of
+    `moved_classes`; the time of the driving thread in `own_launches`, whose programs it ran itself and now only
+    launches; and the delays with which the removed waits return after the runs' ends (`return_delay_ps`). With
+    `in_other_thread`, the removed work moves to one other thread, and at worst the steps wait for it.
     """
 
     classes: tuple[str, ...] = ()
@@ -76,6 +76,7 @@ class Fix:
     own_launches: NDArray[np.intp] = field(default_factory=lambda: NO_LAUNCHES)
     moved_classes: tuple[str, ...] = ()
     in_other_thread: bool = False
+    device_at_best: bool = False
 
     @property
     def removes_only_device_time(self) -> bool:
@@ -316,7 +317,10 @@ def _worst_case(fix: Fix) -> Fix:
     """The part of a fix that is certain."""
     uncertain = (*fix.moved_classes, "wait") if fix.blocking_waits or fix.all_waits else fix.moved_classes
     classes = tuple(name for name in fix.classes if name not in uncertain)
-    return replace(with_certain_device_time(fix), classes=classes, own_launches=NO_LAUNCHES)
+    device_ps = None if fix.device_at_best else fix.device_ps
+    return replace(
+        with_certain_device_time(fix), classes=classes, own_launches=NO_LAUNCHES, device_ps=device_ps
+    )
 
 
 def _device_time_of_steps(trace: Trace, times: ReplayTimes) -> int:
