@@ -295,6 +295,15 @@ def test_the_detail_has_the_time_of_a_batch() -> None:
     assert "a batch (0.400 ms each)." in detail
 
 
+def test_loads_of_unlike_length_have_no_common_time() -> None:
+    """Each step polls three times for 1 us before it waits for its batch."""
+    tpu = with_work("data_loading", 400)
+    for step in range(4):
+        for poll in range(3):
+            tpu.on_main("data_loading", step * STEP + 20 + 3 * poll, 1)
+    assert " each)" not in findings(tpu.trace())["input_bound"].detail
+
+
 def test_idle_time_after_an_early_execution_on_several_cores_is_that_of_each() -> None:
     finding = findings(demo("synthetic_case_study_8_tpu_cores"))["early_sync"]
     assert finding.detail.endswith(f"; each core idles {brief_time(finding.cost_ps // 8)} after it.")

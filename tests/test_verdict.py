@@ -453,3 +453,11 @@ def test_the_named_findings_are_the_first_of_the_order() -> None:
     fixes = [row["id"] for row in report["findings"] if row["kind"] == "mistake" and row["recurs"] != "once"]
     assert named["fix"] in (None, *fixes[:1])
     assert named["text"].translate(PLAIN).startswith("The ")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"), [("synthetic_dynamo_issue_lazy", True), ("torch_xla_baseline", False)]
+)
+def test_one_step_does_not_show_what_a_fix_would_gain(name: str, is_told: bool) -> None:
+    details = session_report(session(demo(name)))["verdict"]["details"]
+    assert details.startswith("Capture several steps: one does not show") == is_told

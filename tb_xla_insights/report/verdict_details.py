@@ -131,6 +131,10 @@ def _limitations(report: Row, named: NamedFindings) -> list[str]:
         sentences.append("Not all runs are recorded.")
     if not all(device["ops"] for device in report["devices"]):
         sentences.append("The capture does not record whether programs compute or wait.")
+    if len(report["steps"]) == 1 and not (named.fix or named.paces):
+        sentences.append(
+            "Capture several steps: one does not show how much of the host's work a device hides."
+        )
     if is_warm_up(report):
         sentences.append("During most of the idle time the host compiles for the first time: capture later.")
     return sentences

@@ -71,7 +71,9 @@ def input_bound(facts: Facts) -> Finding | None:
     frame = parse_frame(recorded_name)
     name = frame.text if frame else recorded_name
     pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"]
-    each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
+    # Several in a step may be unlike: polls beside the batch.
+    is_one_per_step = 0 < batches <= facts.step_count + 1
+    each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if is_one_per_step else ""
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > _MIN_DELAYED_RATIO * cost else ""
     overlap_text = (
