@@ -45,15 +45,38 @@ export function createAnswers(text) {
     const [start, direction] = [Number(query.get('start_ps')), query.get('direction')];
     query.delete('start_ps');
     query.delete('direction');
-    const line = lines.get(requestText('neighbor', query));
-    if (!line) return null;
-    /** @type {{events: Event[]}} */
-    const { events } = JSON.parse(line);
+    /** @type {{events: Event[]}|null} */
+    const lane = answerOf('neighbor', query);
+    if (!lane) return null;
+    const { events } = lane;
     const event =
       direction === 'next'
         ? events.find(({ start_ps }) => start_ps > start)
         : events.findLast(({ start_ps }) => start_ps < start);
     return { event: event ?? null };
+  }
+
+  /**
+   * The annotations of the step in which an event begins, on the device shown by default, with the event's path.
+   * @param {URLSearchParams} query
+   */
+  function annotationsAround(query) {
+    const event = answerOf('event', new URLSearchParams(
+      ['row', 'start_ps', 'depth'].map((name) => [name, query.get(name) ?? '0']),
+    ));
+    if (!event) return null;
+    /** @type {import('../lib/routes').StepColumns} */
+    const { start_ps, duration_ps, number } = answerOf('overview', new URLSearchParams()).steps.columns;
+    const step = start_ps.findIndex((from, at) => from <= event.start_ps && event.start_ps < from + duration_ps[at]);
+    const ofStep = number[step] == null ? undefined : { step_number: String(number[step]) };
+    const answer = answerOf('propagation', new URLSearchParams(ofStep));
+    return answer && { ...answer, requested_path: event.on_device?.path ?? null };
+  }
+
+  /** @param {string} route @param {URLSearchParams} query */
+  function answerOf(route, query) {
+    const line = lines.get(requestText(route, query));
+    return line ? JSON.parse(line) : null;
   }
 
   /** The recorded answer; null if there is none. @param {string} url */
@@ -66,8 +89,8 @@ export function createAnswers(text) {
       const ids = (query.get('rows') ?? '').split(',').filter((id) => found?.rows[id]);
       return found && { ...found, rows: Object.fromEntries(ids.map((id) => [id, found.rows[id]])) };
     }
-    const line = lines.get(requestText(route, query));
-    return line ? JSON.parse(line) : null;
+    if (route === 'propagation' && query.has('row')) return annotationsAround(query);
+    return answerOf(route, query);
   }
 
   return (url) => {

@@ -62,6 +62,27 @@ def test_every_view_is_shown_without_a_request(copied: Page) -> None:
         expect(copied.get_by_test_id("diagnostics")).to_be_empty()
 
 
+def test_an_annotation_opens_in_propagation(copied: Page) -> None:
+    copied.get_by_test_id("tab-timeline").click()
+    settle(copied)
+    forward = copied.evaluate(
+        "xi.drawn.slices.find(slice => slice.name === 'forward' && slice.row === 'h0.ann')"
+    )
+    box = copied.get_by_test_id("timeline-canvas").bounding_box()
+    assert box is not None
+    copied.mouse.click(box["x"] + forward["x"] + forward["w"] / 2, box["y"] + forward["y"] + forward["h"] / 2)
+    settle(copied)
+    copied.get_by_role("button", name="Open in Propagation").click()
+    settle(copied)
+    expect(copied.locator("main")).to_have_attribute("data-state", "ready")
+    expect(copied.get_by_test_id("annotation-tree").locator("tr[aria-selected=true]")).to_contain_text(
+        "forward"
+    )
+    expect(copied.get_by_test_id("diagnostics")).to_be_empty()
+    copied.get_by_test_id("tab-overview").click()
+    settle(copied)
+
+
 def test_a_finding_shows_its_gap_and_what_is_missing_is_one_line(copied: Page) -> None:
     copied.get_by_test_id("finding-tracing_bound").get_by_test_id("finding-show").click()
     settle(copied)

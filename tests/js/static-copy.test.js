@@ -44,6 +44,23 @@ test('a span of the timeline comes from the coarsest answer that is fine enough,
   assert.deepEqual(Object.keys(shown), ['b']);
 });
 
+test('the annotations of an event are those of its step', async () => {
+  const columns = { start_ps: [0, 100], duration_ps: [100, 100], number: [7, 8] };
+  const event = { start_ps: 130, on_device: { path: 'step/forward' } };
+  const answer = answers({
+    'overview?': { steps: { columns } },
+    'event?depth=1&row=h0.ann&start_ps=130': event,
+    'event?depth=0&row=h0.ann&start_ps=300': { start_ps: 300, on_device: null },
+    'propagation?': { step: 'usual', requested_path: null },
+    'propagation?step_number=8': { step: 8, requested_path: null },
+  });
+  /** @param {string} query */
+  const around = async (query) => answer(`data/propagation?session=s&row=h0.ann&${query}`).json();
+  assert.deepEqual(await around('start_ps=130&depth=1'), { step: 8, requested_path: 'step/forward' });
+  assert.deepEqual(await around('start_ps=300&depth=0&step_number=9'), { step: 'usual', requested_path: null });
+  assert.match((await around('start_ps=131&depth=1')).error, /^Not in this static copy/);
+});
+
 test('neighbours are the events of a lane around an instant', async () => {
   const events = [{ start_ps: 10 }, { start_ps: 20 }, { start_ps: 30 }];
   const answer = answers({ 'neighbor?depth=0&row=0/steps': { events } });
