@@ -116,12 +116,13 @@ def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
         finding(),
         finding("tracing_bound", kind="limit"),
         finding("x", gain=0.02),
+        finding("z", gain=None),
         finding("y", recurs="once"),
     )
     groups = finding_groups(document)
-    assert [group.title for group in groups] == ["Fix", "Pace", "Smaller fixes", "Once"]
+    assert [group.title for group in groups] == ["Fix", "Pace", "Smaller fixes", "No device time", "Once"]
     assert [group.gain.replace("\u202f", " ") for group in groups] == [
-        "together at best: mean 100.0 → 70.0 ms", "", "", "",
+        "together at best: mean 100.0 → 70.0 ms", "", "", "", "",
     ]  # fmt: skip
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Pace"]
     document["mistakes"]["step_if_fixed_ps"] = None

@@ -173,7 +173,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "   Do: Send what the next step needs",
         "Pace: what sets the pace; gains of each alone",
         "no gain now: the host is slower (device_waits, ",
-        "Smaller fixes: ",
+        "No device time: fixes that make no step shorter",
         "no gain (annotations_not_propagated)",
         "Once: what happened once in this capture",
         "Warning, once: ",

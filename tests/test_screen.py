@@ -84,7 +84,7 @@ def test_the_case_study() -> None:
 def test_findings_have_the_numbers_and_tags_of_the_overview(name: str) -> None:
     document = report(name)
     tags = [group.tag for group in finding_groups(document) for _ in group.findings]
-    shown = re.findall(r"^ ?(\d+) (FIX FIRST|fix|pace|once)\b", screen(document), re.MULTILINE)
+    shown = re.findall(r"^ ?(\d+) (FIX FIRST|fix|pace|note|once)\b", screen(document), re.MULTILINE)
     assert [int(number) for number, _ in shown] == [*range(1, len(shown) + 1)]
     first = next(
         (n for n, row in enumerate(document["findings"]) if row["id"] == document["verdict"]["fix"]), -1

@@ -178,8 +178,8 @@ def finding_with_gain(name: str, best: float | None, worst: float | None) -> Fin
 
 
 def test_findings_are_in_the_order_of_the_verdicts_sentences() -> None:
-    """Fixes that gain at least 3 %, by gain; what sets the pace, by gain; smaller fixes; what happened once. A certain
-    gain precedes one that may vanish."""
+    """Fixes that gain at least 3 %, by gain; what sets the pace, by gain; smaller fixes; what costs no device time;
+    what happened once. A certain gain precedes one that may vanish."""
     ordered = [
         finding_with_gain("input_bound", 0.35, 0.35),
         finding_with_gain("early_sync", 0.4, 0.01),

@@ -1314,8 +1314,8 @@ export interface FindingCode {
 
 /** Neighbours in the order of findings that have one heading. */
 export interface FindingGroup {
-  /** What each of them is: a place to change, what sets the pace, or what happened once. */
-  tag: "fix" | "pace" | "once";
+  /** What each of them is: a place to change, what sets the pace, what costs no device time, or what happened once. */
+  tag: "fix" | "pace" | "note" | "once";
   /** Heading. */
   title: string;
   /** Remark beside the heading. */
@@ -1595,7 +1595,7 @@ export interface GroupedFinding {
   /** The step before and after: `67.7 → 43.3 ms`; empty if unknown. */
   change: string;
   /** What it is: `fix first` for the one that the verdict names so, else as its group. */
-  tag: "fix first" | "fix" | "pace" | "once";
+  tag: "fix first" | "fix" | "pace" | "note" | "once";
 }
 
 /** The hosts, a column per property. */

@@ -143,8 +143,8 @@ def _findings(document: Document, width: int, max_lines: int) -> list[str]:
     levels = [0] * len(items)
     while len(levels) > 1 and len(lines(levels)) > max_lines:
         levels.pop()
-    # A fix that gains nothing can wait for the whole report.
-    gaining = [n for n in range(len(levels)) if items[n].gain.share or items[n].tag != "fix"]
+    # What gains nothing can wait for the whole report.
+    gaining = [n for n in range(len(levels)) if items[n].gain.share or items[n].tag not in ("fix", "note")]
     for level in (1, 2):
         for n in gaining or range(len(levels)):
             raised = [*levels[:n], level, *levels[n + 1 :]]

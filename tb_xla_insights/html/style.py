@@ -63,7 +63,7 @@ font-size:11px;color:var(--ink-2);background:var(--surface-2)}
 .critical,.error{color:var(--critical);background:var(--critical-wash)}
 .warning{color:var(--warning);background:var(--warning-wash)}
 .info{color:var(--accent);background:var(--accent-wash)}
-.tag:is(.fix,.pace,.once){background:none;border:1px dashed var(--line-2);line-height:15px;font-weight:400}
+.tag:is(.fix,.pace,.note,.once){background:none;border:1px dashed var(--line-2);line-height:15px;font-weight:400}
 .chip{display:inline-block;width:10px;height:10px;border-radius:2px;vertical-align:-1px;margin-right:4px}
 .chip,.stack i{background-color:var(--k);border:1px solid color-mix(in oklab,var(--k),var(--edge) var(--edge-mix))}
 .k-wait{background-image:repeating-linear-gradient(135deg,var(--hatch) 0 1px,transparent 1px 4px);

@@ -14,13 +14,14 @@ from tb_xla_insights.text.units import change_text, reduction_text, share, time_
 
 Row = Mapping[str, Any]
 
-Tag = Literal["fix", "pace", "once"]
-FindingTag = Literal["fix first", "fix", "pace", "once"]
+Tag = Literal["fix", "pace", "note", "once"]
+FindingTag = Literal["fix first", "fix", "pace", "note", "once"]
 
 _TITLES: Mapping[FindingGroupName, tuple[Tag, str, str]] = {
     "fix": ("fix", "Fix", "what your code can avoid"),
     "pace": ("pace", "Pace", "what sets the pace; gains of each alone"),
     "small_fix": ("fix", "Smaller fixes", "at most 3 % of a step each"),
+    "note": ("note", "No device time", "fixes that make no step shorter"),
     "once": ("once", "Once", "what happened once in this capture"),
 }
 """Tag, heading and remark of each group of findings."""

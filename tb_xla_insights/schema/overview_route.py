@@ -226,15 +226,15 @@ class GroupedFinding(TypedDict):
     """What the share is of, or how often the time is saved: `of a step`, `once`; without a gain, the reason."""
     change: str
     """The step before and after: `67.7 → 43.3 ms`; empty if unknown."""
-    tag: Literal["fix first", "fix", "pace", "once"]
+    tag: Literal["fix first", "fix", "pace", "note", "once"]
     """What it is: `fix first` for the one that the verdict names so, else as its group."""
 
 
 class FindingGroup(TypedDict):
     """Neighbours in the order of findings that have one heading."""
 
-    tag: Literal["fix", "pace", "once"]
-    """What each of them is: a place to change, what sets the pace, or what happened once."""
+    tag: Literal["fix", "pace", "note", "once"]
+    """What each of them is: a place to change, what sets the pace, what costs no device time, or what happened once."""
     title: str
     """Heading."""
     note: str

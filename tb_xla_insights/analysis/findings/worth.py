@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
-FindingGroup = Literal["fix", "pace", "small_fix", "once"]
+FindingGroup = Literal["fix", "pace", "small_fix", "note", "once"]
 GROUPS: tuple[FindingGroup, ...] = get_args(FindingGroup)
 """In the order of the findings."""
 
@@ -230,12 +230,14 @@ def sort_rows(rows: Iterable[Row]) -> list[Row]:
 
 def group_of(kind: str | None, recurs: str | None, gain: float | None) -> FindingGroup:
     """The group of a finding: `fix`, a mistake with a significant gain; `pace`, a limit, or a device that is the
-    bottleneck; `small_fix`, another mistake; `once`, what happened once."""
+    bottleneck; `small_fix`, another mistake; `note`, one that costs no device time; `once`, what happened once."""
     if recurs == "once":
         return "once"
     if kind != "mistake":
         return "pace"
-    return "fix" if (gain or 0.0) >= INFO_SHARE else "small_fix"
+    if gain is None:
+        return "note"
+    return "fix" if gain >= INFO_SHARE else "small_fix"
 
 
 def place_in_order(
