@@ -38,9 +38,10 @@ INSTALL := PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --no-compile
 KERNELS := $(shell find tb_xla_insights -name kernels.py -o -name '*.pxd')
 PAGE := pack.js package-lock.json $(shell find frontend -name '*.js' -o -name '*.css')
 # Tests that read real, random and damaged files.
-SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_damage.py tests/test_xplane_changing.py \
-	tests/test_riegeli.py tests/test_report_random.py tests/test_report_real.py tests/test_propagation_real.py tests/test_timeline_real.py \
-	tests/test_pyramid.py tests/test_timeline_scopes.py tests/test_annotation_tree.py tests/test_demo_logs.py
+SANITIZE := tests/test_kernels.py tests/test_xplane_read.py tests/test_xplane_damage.py \
+	tests/test_xplane_changing.py tests/test_riegeli.py tests/test_report_random.py tests/test_report_real.py \
+	tests/test_propagation_real.py tests/test_timeline_real.py tests/test_pyramid.py tests/test_timeline_scopes.py \
+	tests/test_annotation_tree.py tests/test_demo_logs.py
 STALLED := the browser draws no frame
 # Tests start hundreds of processes that import the package from this checkout; without bytecode files, each of them
 # would compile it again.
