@@ -12,8 +12,6 @@ export type ClassName = "tracing" | "sync_prepare" | "dynamo" | "compile" | "pro
 
 export type Counted = "compile" | "execute" | "to_device" | "from_device";
 
-export type DutyDefinition = "ops" | "modules" | "capture";
-
 export type Engine = "sparse_core" | "interconnect" | "host_memory" | "other_slice" | "other";
 
 export type EnginePieceKind = "computing" | "collective" | "waiting" | "busy";
@@ -784,8 +782,12 @@ export interface DeviceColumns {
   host: string[];
   /** Names of the devices. */
   name: string[];
-  /** Spans, busy and stall times. */
-  duty: DutyColumns;
+  /** From the start of the first op or run to the end of the last. */
+  span: number[];
+  /** Time in ops. */
+  busy: number[];
+  /** The part of busy time in ops that only wait. */
+  stall: number[];
   /** Number of whole steps of the host; `null` for a device that the mean step leaves out. */
   steps: (number | null)[];
   /** Idle time in gaps below 10 µs, in whole steps. */
@@ -944,16 +946,6 @@ export interface Diagnostic {
   host?: string;
   /** Number of hosts with this diagnostic, in place of `host`. */
   hosts?: number;
-}
-
-/** Times of devices as multiples of `unit_ps`, by definition of the duty cycle. */
-export interface DutyColumns {
-  /** The time that the duty cycle is a share of. */
-  span: Partial<Record<DutyDefinition, number[]>>;
-  /** Busy time. */
-  busy: Partial<Record<DutyDefinition, number[]>>;
-  /** The part of busy time in ops that only wait. */
-  stall: Partial<Record<DutyDefinition, number[]>>;
 }
 
 /** A piece of an engine's time; times are relative to the run's start. */

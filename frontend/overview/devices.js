@@ -7,15 +7,9 @@ import { deviceId } from '../lib/devices.js';
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
 
 /** @param {DeviceColumns} columns @returns {DutyDevice[]} */
-export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, index) => ({
+export const dutyRows = ({ unit_ps, name, host, span, busy, stall }) => host.map((hostName, index) => ({
   id: deviceId(hostName, name[index]), name: name[index], host: hostName,
-  duty: /** @type {DutyDevice['duty']} */ (
-    mapValues(duty.span, (span, definition) => ({
-      span_ps: span[index] * unit_ps,
-      busy_ps: (duty.busy[definition]?.[index] ?? 0) * unit_ps,
-      stall_ps: (duty.stall[definition]?.[index] ?? 0) * unit_ps,
-    }))
-  ),
+  span_ps: span[index] * unit_ps, busy_ps: busy[index] * unit_ps, stall_ps: stall[index] * unit_ps,
 }));
 
 /**

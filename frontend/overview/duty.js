@@ -1,6 +1,6 @@
-/** The duty cycle of each device, by a selectable definition. */
+/** The duty cycle of each device. */
 
-import { fill, h, percent } from '../lib/dom.js';
+import { h, percent } from '../lib/dom.js';
 import { groupBy, maximum, minimum, total } from '../lib/totals.js';
 import { card, coreCountText, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
@@ -9,22 +9,10 @@ import { escapeItem } from '../lib/link.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
-import { readPref, writePref } from '../lib/preferences.js';
 
 /** @typedef {import('../lib/views').DutyDevice} DutyDevice */
-/** @typedef {import('../lib/routes').DutyDefinition} DutyDefinition */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../frame/app.js').App} App */
-
-/** @type {Record<DutyDefinition, [short: string, long: string]>} */
-const DEFINITIONS = {
-  ops: ['busy / span, ops', 'Time in ops, as a share of the span from the first to the last op or run.'],
-  modules: [
-    'busy / span, modules',
-    'Time in program runs, as a share of the span from the first to the last op or run.',
-  ],
-  capture: ['busy / capture', 'Time in ops, as a share of the whole capture.'],
-};
 
 /** From this many devices on, a distribution is drawn. */
 const MIN_DISTRIBUTION_DEVICES = 17;
@@ -38,61 +26,11 @@ const BINS = 80;
 const AXIS_INTERVALS = 20;
 const MAX_TICKS = 6;
 
-/**
- * A device by one definition of the duty cycle; times in ps.
- * @typedef {{device: DutyDevice, span: number, busy: number, stall: number, duty: number}} DutyRow
- */
+/** @typedef {DutyDevice & {duty: number}} DutyRow */
 
-/**
- * The name of the chosen definition, a menu to change it, and the element with the drawing for it.
- * @param {(definition: DutyDefinition) => import('../lib/dom.js').Child|import('../lib/dom.js').Child[]} draw
- */
-function createDefinitionMenu(draw) {
-  let definition = /** @type {DutyDefinition} */ (readPref('duty'));
-  if (!DEFINITIONS[definition]) definition = 'ops';
-  const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
-  const body = h('div', { class: 'fill' });
-  const menu = h(
-    'details',
-    { class: 'choice' },
-    h('summary', { class: 'link small' }, 'change'),
-    h(
-      'div',
-      { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
-      /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) =>
-        h(
-          'label',
-          null,
-          h('input', {
-            type: 'radio',
-            name: 'duty',
-            value: key,
-            checked: key === definition,
-            onchange: () => {
-              definition = key;
-              writePref('duty', key);
-              menu.open = false;
-              show();
-            },
-          }),
-          h('span', null, DEFINITIONS[key][0], h('br', null), h('span', { class: 'muted small' }, DEFINITIONS[key][1])),
-        ),
-      ),
-    ),
-  );
-  function show() {
-    name.textContent = DEFINITIONS[definition][0];
-    fill(body, draw(definition));
-  }
-  show();
-  return { name, menu, body };
-}
-
-/** @param {DutyDevice[]} devices @param {DutyDefinition} definition @returns {DutyRow[]} */
-const rowsOf = (devices, definition) => devices.map((device) => {
-  const { span_ps: span, busy_ps: busy, stall_ps: stall } = device.duty[definition];
-  return { device, span, busy, stall, duty: span ? busy / span : 0 };
-});
+/** @param {DutyDevice[]} devices @returns {DutyRow[]} */
+const rowsOf = (devices) =>
+  devices.map((device) => ({ ...device, duty: device.span_ps ? device.busy_ps / device.span_ps : 0 }));
 
 /** @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
 export function dutyCard(devices, session, app) {
@@ -101,20 +39,19 @@ export function dutyCard(devices, session, app) {
   }
   const selected = app.selectedDevices(devices);
   if (!selected.length) return card('Duty cycle', {}, h('p', null, NO_SELECTED_DEVICE));
-  const { name, menu, body } = createDefinitionMenu((definition) => {
-    const rows = rowsOf(selected, definition);
-    return [
-      ...(devices.length < MIN_DISTRIBUTION_DEVICES
-        ? [dutyTable(rows, devices.length, session, app)]
-        : distribution(rows, devices.length, session, app)),
-      definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'),
-      stallNote(selected),
-    ];
-  });
+  const rows = rowsOf(selected);
   return card(
     'Duty cycle',
-    { note: coreCountText(devices.length, selected.length), right: [name, menu], class: 'duty' },
-    h('div', { 'data-testid': 'duty-card' }, body),
+    { note: coreCountText(devices.length, selected.length), class: 'duty' },
+    h(
+      'div',
+      { class: 'fill', 'data-testid': 'duty-card' },
+      devices.length < MIN_DISTRIBUTION_DEVICES
+        ? dutyTable(rows, devices.length, session, app)
+        : distribution(rows, devices.length, session, app),
+      h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'),
+      stallNote(rows),
+    ),
   );
 }
 
@@ -123,20 +60,16 @@ export function dutyCard(devices, session, app) {
  * @param {DutyDevice[]} devices @param {number} deviceCount of the session @param {Ready} session @param {App} app
  */
 export function dutyLine(devices, deviceCount, session, app) {
-  const { name, menu, body } = createDefinitionMenu((definition) => {
-    const rows = rowsOf(devices, definition);
-    return h('span', { class: 'row' }, bar(rows[0]), h('span', null, overallDuty(rows)));
-  });
+  const rows = rowsOf(devices);
   return h(
     'div',
     { class: 'duty-one', 'data-testid': 'duty-one' },
     devices.length > 1
       ? h('span', null, h('b', null, coreCountText(deviceCount, devices.length)), ' agree: each is busy')
       : h('span', null, 'Duty cycle ', deviceLink(devices[0], session, app)),
-    body,
-    name,
-    menu,
-    stallNote(devices),
+    h('div', { class: 'fill' }, h('span', { class: 'row' }, bar(rows[0]), h('span', null, overallDuty(rows)))),
+    h('span', { class: 'small muted' }, 'of its span'),
+    stallNote(rows),
   );
 }
 
@@ -149,32 +82,33 @@ const deviceLink = (device, session, app) =>
   );
 
 /** A bar of the duty cycle; its end, the busy time in which an op only waits, is hatched. @param {DutyRow} row */
-const bar = ({ span, busy, stall, duty }) =>
+const bar = ({ span_ps, busy_ps, stall_ps, duty }) =>
   h(
     'span',
     { class: 'duty-bar' },
     lengthBar(duty),
-    stall
-      ? h('i', { class: 'stall', style: { left: percent((busy - stall) / span), width: percent(stall / span) } })
-      : null,
+    stall_ps > 0 &&
+      h('i', {
+        class: 'stall', style: { left: percent((busy_ps - stall_ps) / span_ps), width: percent(stall_ps / span_ps) },
+      }),
   );
 
 /** The duty cycle of several devices: their busy time over their spans. @param {DutyRow[]} rows */
-const overallDuty = (rows) => share(total(rows, 'busy') / total(rows, 'span'));
+const overallDuty = (rows) => share(total(rows, 'busy_ps') / total(rows, 'span_ps'));
 
 /** @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app */
 function dutyTable(rows, deviceCount, session, app) {
-  const { time, sum } = partColumns(TABLES.devices.idle_ps.head, rows, ({ span, busy }) => span - busy);
+  const { time, sum } = partColumns(TABLES.devices.idle_ps.head, rows, ({ span_ps, busy_ps }) => span_ps - busy_ps);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
       definedColumn(TABLES.devices.name, {
-        field: (/** @type {DutyRow} */ { device }) => device.name,
+        field: (/** @type {DutyRow} */ device) => device.name,
         title: undefined,
-        cell: ({ device }) => deviceLink(device, session, app),
+        cell: (device) => deviceLink(device, session, app),
       }),
       { head: '', name: 'Bar', cell: bar },
-      definedColumn(TABLES.devices.duty_cycle, { field: 'duty' }), time,
+      definedColumn(TABLES.devices.duty_cycle, { field: (/** @type {DutyRow} */ { duty }) => duty }), time,
     ],
     foot: [coreCountText(deviceCount, rows.length), '', overallDuty(rows), sumText(sum)],
   });
@@ -188,12 +122,12 @@ function dutyTable(rows, deviceCount, session, app) {
 function distribution(rows, deviceCount, session, app) {
   const hosts = session.session.hosts.map(({ name }) => name);
   const short = shortNames(hosts);
-  const groups = [...groupBy(rows, ({ device, duty }) => `${device.host} ${share(duty)}`).values()].sort(
+  const groups = [...groupBy(rows, ({ host, duty }) => `${host} ${share(duty)}`).values()].sort(
     (a, b) => a[0].duty - b[0].duty,
   );
   const lowest = groups.slice(0, MAX_LOWEST_ROWS);
   const remaining = groups.slice(lowest.length).flat().sort((a, b) => a.duty - b.duty);
-  const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...rest]) => {
+  const nameOf = (/** @type {DutyRow[]} */ [device, ...rest]) => {
     const host =
       hosts.length > 1
         ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), {
@@ -273,9 +207,9 @@ function histogram(dutyCycles) {
   );
 }
 
-/** @param {DutyDevice[]} devices */
-function stallNote(devices) {
-  const stallShare = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
+/** @param {DutyRow[]} rows */
+function stallNote(rows) {
+  const stallShare = total(rows, 'stall_ps') / total(rows, 'busy_ps');
   return stallShare > 0
     ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(stallShare)} of busy time).`)
     : null;

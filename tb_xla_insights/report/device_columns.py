@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.common import DutyDefinition
     from tb_xla_insights.schema.overview_route import DeviceColumns
     from tb_xla_insights.schema.session import Device
     from tb_xla_insights.schema.session_route import DeviceSummaries
@@ -43,7 +42,7 @@ def device_overview(devices: Sequence[Device]) -> DeviceSummaries:
 
 
 def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> DeviceColumns:
-    """Columns of the report's `devices`: `host`, `name` and `duty` (`span`, `busy` and `stall` by definition), and of
+    """Columns of the report's `devices`: `host`, `name`, `span`, `busy` and `stall`, and of
     `whole_steps`, the devices of `step_idle`: `steps` (None for a device that is not among them), `small`, `edges`, and
     `idle` by class.
 
@@ -52,16 +51,9 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> Device
     idle_by_id = {row["id"]: row for row in whole_steps}
     idle = [idle_by_id.get(row["id"]) for row in devices]
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
-    # Similar columns compress well next to each other: the two definitions by ops follow that by modules.
-    definitions = (
-        sorted(devices[0]["duty"], key=lambda definition: definition != "modules") if devices else []
-    )
 
-    def duty_times(name: str) -> dict[DutyDefinition, list[int]]:
-        return {
-            definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
-            for definition in definitions
-        }
+    def times(name: str) -> list[int]:
+        return rounded_to_unit((row[f"{name}_ps"] for row in devices), unit)
 
     def idle_times(name: str) -> list[int]:
         return rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
@@ -70,7 +62,9 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> Device
         "unit_ps": unit,
         "host": [row["host"] for row in devices],
         "name": [row["name"] for row in devices],
-        "duty": {"span": duty_times("span"), "busy": duty_times("busy"), "stall": duty_times("stall")},
+        "span": times("span"),
+        "busy": times("busy"),
+        "stall": times("stall"),
         "steps": [row["steps"] if row else None for row in idle],
         "small": idle_times("small"),
         "edges": idle_times("edges"),

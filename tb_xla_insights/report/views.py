@@ -10,14 +10,13 @@ from tb_xla_insights.analysis.engines.device_rows import merge_stalls
 from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.condensed import device_row
 from tb_xla_insights.report.device_columns import (
     MAX_EXACT_ROWS,
     common_unit_ps,
     device_columns,
     rounded_to_unit,
 )
-from tb_xla_insights.report.duty import DUTY, devices_agree
+from tb_xla_insights.report.duty import devices_agree
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of, tag_of
 from tb_xla_insights.report.gap_findings import explained_gaps
@@ -58,7 +57,7 @@ def overview(session: SessionView) -> Overview:
     """The document of `data/overview`.
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
-    - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: the
+    - `devices`: busy time, and idle time in whole steps (see `device_columns`); `step_idle`: the
       report's, without the rows of devices; `one_step`: the usual step (see `report.one_step`);
       `needed`: the table that the verdict needs (see `needed_table`); `gap_causes`: the
       classes that are causes of gaps.
@@ -82,10 +81,7 @@ def _overview(session: SessionView) -> Overview:
         "verdict": report["verdict"],
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
-        "devices_agree": all(
-            devices_agree([device_row(device, definition)["duty_cycle"] for device in report["devices"]])
-            for definition in DUTY
-        ),
+        "devices_agree": devices_agree([device["duty_cycle"] for device in report["devices"]]),
         "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
         "one_step": step,
         "needed": table.document(_MAX_NEEDED_ROWS) if table else None,

@@ -7,7 +7,6 @@ from typing import Literal, NotRequired
 from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
-from tb_xla_insights.schema.common import DutyDefinition
 from tb_xla_insights.schema.engines import Engine
 from tb_xla_insights.schema.feeding import InputPipeline, TransfersByDirection
 from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
@@ -30,17 +29,6 @@ class Figure(TypedDict):
     """Which hosts are left out, and why; `null` without such hosts."""
 
 
-class DutyColumns(TypedDict):
-    """Times of devices as multiples of `unit_ps`, by definition of the duty cycle."""
-
-    span: dict[DutyDefinition, list[int]]
-    """The time that the duty cycle is a share of."""
-    busy: dict[DutyDefinition, list[int]]
-    """Busy time."""
-    stall: dict[DutyDefinition, list[int]]
-    """The part of busy time in ops that only wait."""
-
-
 class DeviceColumns(TypedDict):
     """The devices, a column per property; the id of a device is `<host>/<name>`."""
 
@@ -50,8 +38,12 @@ class DeviceColumns(TypedDict):
     """Names of the hosts."""
     name: list[str]
     """Names of the devices."""
-    duty: DutyColumns
-    """Spans, busy and stall times."""
+    span: list[int]
+    """From the start of the first op or run to the end of the last."""
+    busy: list[int]
+    """Time in ops."""
+    stall: list[int]
+    """The part of busy time in ops that only wait."""
     steps: list[int | None]
     """Number of whole steps of the host; `null` for a device that the mean step leaves out."""
     small: list[int]

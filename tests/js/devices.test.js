@@ -7,7 +7,9 @@ const columns = {
   unit_ps: 1e6,
   name: ['TPU:0', 'TPU:0'],
   host: ['a', 'b'],
-  duty: { span: { ops: [10, 20] }, busy: { ops: [5, 6] }, stall: { ops: [0, 1] } },
+  span: [10, 20],
+  busy: [5, 6],
+  stall: [0, 1],
   steps: [3, null],
   small: [2, 0],
   edges: [1, 0],
@@ -25,7 +27,9 @@ test('columns of devices become rows, with times in picoseconds', () => {
     id: 'b/TPU:0',
     name: 'TPU:0',
     host: 'b',
-    duty: { ops: { span_ps: 20e6, busy_ps: 6e6, stall_ps: 1e6 } },
+    span_ps: 20e6,
+    busy_ps: 6e6,
+    stall_ps: 1e6,
   });
 });
 
