@@ -99,7 +99,8 @@ class _Waits:
         exposed = [find_collectives(trace, index).exposed_intervals for index in range(len(trace.devices))]
         for index, device in enumerate(trace.devices):
             waits = waits_by_engine(trace, index)
-            synchronous = exposed[index].without(stalls(trace, device))
+            # An op of a category that is no work, such as infeed, may have a collective's name.
+            synchronous = exposed[index].within(busy(trace, device)).without(stalls(trace, device))
             waits["interconnect"] = union_all([waits.get("interconnect", NO_INTERVALS), synchronous])
             by_device.append(waits)
         self.by_engine = +Counter(
