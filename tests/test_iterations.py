@@ -220,6 +220,23 @@ def test_compiling_says_nothing_about_how_a_server_schedules() -> None:
     assert serial_time_ps(row) == 10 * US
 
 
+def test_after_the_first_launch_an_iteration_prepares_no_inputs() -> None:
+    """Python for 20 us before the launch of an iteration, which takes 10, and for 50 us after it, in no annotation of its
+    own."""
+    tpu = Tpu()
+    for start in range(0, 1200, 200):
+        tpu.on_main("execute_model: 3 reqs, 3 toks", start, 80)
+        tpu.launch(start + 20, (start + 22, 6), (start + 30, 20))
+    report = iterations_report(tpu.trace())
+    assert report is not None
+    (row,) = report["kinds"]
+    parts = [
+        row["bubble_by_part_ps"].get(part, 0) + row["hidden_by_part_ps"].get(part, 0)
+        for part in ("build", "other")
+    ]
+    assert parts == pytest.approx([20 * US, 50 * US], abs=10 * US)
+
+
 @pytest.mark.parametrize(("programs", "is_told"), [(7, False), (8, True)])
 def test_up_to_seven_programs_in_an_iteration_are_apart_for_a_reason(programs: int, is_told: bool) -> None:
     tpu = Tpu()

@@ -134,7 +134,11 @@ def _iteration_table(kind: Row) -> NeededTable:
     ]
     return NeededTable(
         "iteration",
-        (f"The server, iteration of kind {kind_name(kind)}, {unit}", "device waits", "device works"),
+        (
+            f"The server, iteration of kind {kind_name(kind)}, {unit}",
+            "while the device waits",
+            "while it works",
+        ),
         lambda n: rows[:n],
         cells("all", kind["bubble_ps"], kind["device_ps"]),
     )

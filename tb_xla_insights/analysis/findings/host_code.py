@@ -54,7 +54,7 @@ def host_code(facts: Facts) -> Finding | None:
     costs = {name: int(class_taken_ps.sum()) for name, class_taken_ps in by_class.items()}
     if not (cost := sum(costs.values())):
         return None
-    times = ledger.host_times_since(taken_before)
+    times = ledger.host_times_since(taken_before).without(first_calls)
     taken_ps: Int64 = np.sum([*by_class.values()], axis=0)
     steps = facts.affected_steps(taken_ps)
     frequency = facts.frequency_of(steps)

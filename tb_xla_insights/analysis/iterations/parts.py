@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.host.servers import engine_line
+from tb_xla_insights.analysis.host.servers import engine_line, iteration_marks
 from tb_xla_insights.analysis.idle.no_requests import no_requests
 from tb_xla_insights.analysis.iterations.sending import many_sends
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments, overlay_first
@@ -36,7 +37,10 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 _NAMES: tuple[tuple[Part, str], ...] = (
     ("schedule", r"schedule|get_next_batch_to_run|recv_requests"),
-    ("build", r"_?prepare_inputs|update_states|get_worker_batch|execute_model|run_batch"),
+    (
+        "build",
+        r"_?prepare_inputs|update_states|get_worker_batch|execute_model|run_batch|forward_batch_generation_overlap",
+    ),
     ("to_device", r"host_to_device|device_array"),
     ("launch", r"launch|_forward_raw|forward_batch_generation|sample_tokens|generate|prefill"),
     ("wait", r"wait_for_tokens|resolve_last_batch_result"),
@@ -106,12 +110,26 @@ def part_segments(trace: Trace) -> Segments:
         (of_name == PARTS.index("launch")) & (part == PARTS.index("to_device"))
     )
     is_whole = np.isin(of_name, _WHOLE) & ~is_own
-    is_other = (of_name >= 0) & (part == PARTS.index("other"))
+    is_other = (of_name >= 0) & (part == PARTS.index("other")) & ~_is_after_launch(trace, segments, enclosing)
     part = np.where(is_whole | is_other, of_name, part).astype(np.int8)
     segments = Segments(segments.start_ps, segments.end_ps, part, segments.row)
     is_compiling = segments.class_index == PARTS.index("compile")
     sending = overlay_first(segments.select(is_compiling), _of_part("to_device", many_sends(trace).times))
     return overlay_first(_of_part("no_requests", no_requests(trace)), overlay_first(sending, segments))
+
+
+def _is_after_launch(trace: Trace, segments: Segments, enclosing: Int32) -> NDArray[np.bool_]:
+    """Whether each segment is an iteration's mark's own (`enclosing`: the named event around it), after the first
+    launch in it: the inputs are built by then."""
+    is_mark, launch_ps = (
+        np.isin(enclosing, iteration_marks(trace)),
+        np.sort(trace.start_ps[find_launches(trace).row]),
+    )
+    first_ps = np.append(launch_ps, np.iinfo(np.int64).max)[
+        np.searchsorted(launch_ps, trace.start_ps[np.maximum(enclosing, 0)])
+    ]
+    after: NDArray[np.bool_] = is_mark & (segments.start_ps >= first_ps)
+    return after
 
 
 def _of_part(part: Part, times: Intervals) -> Segments:
