@@ -221,8 +221,8 @@ def test_compiling_says_nothing_about_how_a_server_schedules() -> None:
 
 
 def test_after_the_first_launch_an_iteration_prepares_no_inputs() -> None:
-    """Python for 20 us before the launch of an iteration, which takes 10, and for 50 us after it, in no annotation of its
-    own."""
+    """Python for 20 us before the launch of an iteration, which takes 10, and for 50 us after it, in no annotation of
+    its own."""
     tpu = Tpu()
     for start in range(0, 1200, 200):
         tpu.on_main("execute_model: 3 reqs, 3 toks", start, 80)

@@ -70,8 +70,10 @@ def script_frames(trace: Trace) -> Int32:
 
 @memoised
 def _named_frames(trace: Trace) -> Int32:
-    """Returns the frames that name what they do."""
+    """Returns the frames that name what they do, without those whose name is damaged."""
     is_named = has_tag(trace, "python_tracer") & ~has_tag(trace, "profiler", "decorator")
+    for metadata in np.flatnonzero(is_named).tolist():
+        is_named[metadata] = parse_frame(trace.strings[trace.metadata.name[metadata]]) is not None
     return trace.rows_with_metadata(is_named)
 
 
