@@ -52,9 +52,9 @@ def iteration_row(row: Row) -> Row:
 
 
 def kind_name(row: Row) -> str:
-    """`with prefill`; `iteration, bucket 64`."""
+    """`with prefill`; `bucket 64`."""
     name: str = row["kind"].replace("_", " ")
-    return name if row["bucket"] is None else f"{name}, bucket {row['bucket']}"
+    return name if row["bucket"] is None else f"bucket {row['bucket']}"
 
 
 def part_rows(row: Row) -> list[Row]:
