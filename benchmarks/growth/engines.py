@@ -110,7 +110,11 @@ def _transfer(training: Training, name: str, number: int, start: int) -> None:
 def _actions(training: Training, keys: list[str]) -> None:
     line = training.space.plane("/device:CUSTOM:Megascale Trace").line("actions", timestamp_ns=EPOCH)
     for i, key in enumerate(keys):
-        stats = {"graph_key": key, "action_duration_ns": 3, "network_transport_latency_us": 1}
+        stats: dict[str, int | str] = {
+            "graph_key": key,
+            "action_duration_ns": 3,
+            "network_transport_latency_us": 1,
+        }
         line.event("NetworkReceive END", 4 * STEP + 100 * i, 1, stats)
 
 
