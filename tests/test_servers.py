@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from captures import capture, real_trace, session, space_of, thread
+from launching import Tpu
 
+from tb_xla_insights.analysis.findings import find_findings
 from tb_xla_insights.analysis.findings.compile_advice import advise_change
 from tb_xla_insights.analysis.host.servers import is_server, needs_its_reads
 from tb_xla_insights.analysis.idle.no_requests import no_requests
+from tb_xla_insights.analysis.iterations.report import iterations_report
 from tb_xla_insights.analysis.iterations.stalls import find_prefill_stalls
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.needed_table import needed_table
@@ -186,6 +189,19 @@ def test_nobody_waits_for_prompts_if_other_requests_decode_afterwards(
 )
 def test_a_server_has_no_last_batch(is_server: bool, begins: str) -> None:
     assert advise_change("shrinks", "jax", " in serve", "", is_server).startswith(begins)
+
+
+def test_a_server_may_wait_for_nothing_but_the_device() -> None:
+    """Each iteration of 100 us waits for 60 us until the device has worked for 40."""
+    tpu = Tpu()
+    for start in range(0, 1200, 100):
+        tpu.on_main("execute_model: 3 reqs, 3 toks", start, 100)
+        tpu.on_main("wait_for_tokens", start, 100)
+        tpu.launch(start, (start + 1, 6), (start + 50, 40))
+    report = iterations_report(tpu.trace())
+    assert report is not None
+    assert {*report["kinds"][0]["bubble_by_part_ps"]} == {"wait"}
+    assert "serial_iterations" not in {finding.id for finding in find_findings(tpu.trace())}
 
 
 def test_round_trips_are_to_be_joined(shared_traces: Path) -> None:

@@ -60,16 +60,6 @@ def serial_iterations(facts: Facts) -> Finding | None:
     is_sync, trips = scheduling["kind"] == "sync", row["round_trips"]
     results = longest_annotation(trace, "results") if activity == ITS_WORK["results"] else None
     name = "" if results is None else f" ({spoken_name(trace, results)})"
-    advice = [f"Fetch what an iteration reads in {trips} round trips at once."] if trips > 1 else []
-    if is_sync:
-        advice.append(
-            "Schedule and launch the next iteration before this one's tokens are read (async scheduling, overlap): the "
-            "device puts them in itself."
-        )
-    if activity == ITS_WORK["results"]:
-        advice.append(f"Let another thread or process handle results{name}.")
-    elif not is_sync:
-        advice.append(f"Shorten {activity}: at its start, the device often has nothing left to do.")
     reads_often = f"reading {trips} times in an iteration and " if trips > 1 else ""
     return Finding(
         "serial_iterations",
@@ -83,7 +73,7 @@ def serial_iterations(facts: Facts) -> Finding | None:
             if is_sync
             else f"{share(scheduling['share'])} of the iterations begin when the device has finished all before them",
         ),
-        " ".join(advice),
+        _serial_advice(is_sync, trips, activity, name),
         int(taken_ps.sum()),
         {
             "share": scheduling["share"],
@@ -100,6 +90,22 @@ def serial_iterations(facts: Facts) -> Finding | None:
         waits_for=Phrase("the host", ", which schedules no iteration ahead"),
         best_if="the host then runs ahead",
     )
+
+
+def _serial_advice(is_sync: bool, trips: int, activity: str, name: str) -> str:
+    """What helps, from what the device waits for longest (`activity`). `trips`: the round trips of an iteration;
+    `name`: of the annotation of its results, in brackets, if these are it."""
+    advice = [f"Fetch what an iteration reads in {trips} round trips at once."] if trips > 1 else []
+    if is_sync:
+        advice.append(
+            "Schedule and launch the next iteration before this one's tokens are read (async scheduling, overlap): the "
+            "device puts them in itself."
+        )
+    if activity == ITS_WORK["results"]:
+        advice.append(f"Let another thread or process handle results{name}.")
+    elif not is_sync:
+        advice.append(f"Shorten {activity}: at its start, the device often has nothing left to do.")
+    return " ".join(advice)
 
 
 def many_sends_one_by_one(facts: Facts) -> Finding | None:
@@ -162,4 +168,4 @@ def _hides_most(row: Row) -> bool:
     """Whether work of the server and of the device at the same time saves more than any part of the server's work
     costs."""
     work_ps = [ps for part, ps in row["bubble_by_part_ps"].items() if part in ITS_WORK]
-    return bool(max(work_ps) <= min(row["device_ps"], sum(work_ps)))
+    return bool(max(work_ps, default=0) <= min(row["device_ps"], sum(work_ps)))
